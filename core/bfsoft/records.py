@@ -1,0 +1,81 @@
+"""Records: a table as its distinct rows and how often each occurs, so that no work is done twice on equal rows."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from .domain import Codes, Domain
+from .errors import DataError
+
+COUNT = "count"
+
+
+@dataclass(frozen=True)
+class Records:
+    """Distinct codes (n_distinct, d) in lexicographic order and their counts (n_distinct,), both int64."""
+
+    domain: Domain
+    codes: Codes
+    counts: np.ndarray
+
+    @property
+    def n(self) -> int:
+        """How many records there are, repeats included."""
+        return int(self.counts.sum())
+
+    @classmethod
+    def of_codes(cls, domain: Domain, codes: Codes, counts: np.ndarray | None = None) -> Records:
+        """Gather (n, d) codes, each standing for ``counts`` records (1 by default); rows of count 0 vanish."""
+        codes = domain.check_codes(codes)
+        counts = np.ones(len(codes), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+        if domain.size < 2**62:
+            keys = np.ravel_multi_index(tuple(codes.T), domain.shape) if len(codes) else np.empty(0, dtype=np.int64)
+            _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
+            distinct = codes[first]
+        else:
+            distinct, inverse = np.unique(codes, axis=0, return_inverse=True)
+        total = np.zeros(len(distinct), dtype=np.int64)
+        np.add.at(total, inverse.reshape(-1), counts)
+        return cls(domain, distinct[total > 0], total[total > 0])
+
+    @classmethod
+    def of_frame(cls, domain: Domain, frame: pd.DataFrame, unknown: Literal["error", "clip"] = "error") -> Records:
+        """Encode and gather a table; a column ``count`` that is no attribute says how often each row occurs.
+
+        Raises DataError as ``Domain.encode`` does, and for a count that is not a whole number of at least 0.
+        """
+        codes = domain.encode(frame, unknown)
+        if COUNT not in frame.columns or COUNT in domain.names:
+            return cls.of_codes(domain, codes)
+        counts = pd.to_numeric(frame[COUNT], errors="coerce").to_numpy(dtype=float)
+        bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & (counts < 2**53)))
+        if len(bad):
+            raise DataError(
+                f"row {frame.index[bad[0]]}, column {COUNT!r}: {frame[COUNT].iloc[bad[0]]!r} is not a whole number "
+                "of at least 0; a column of that name says how often a row occurs"
+            )
+        if not math.isfinite(counts.sum()) or counts.sum() >= 2**53:
+            raise DataError(f"column {COUNT!r} adds up to more records than can be counted exactly")
+        return cls.of_codes(domain, codes, counts.astype(np.int64))
+
+    def expand(self) -> Codes:
+        """One row a record, (n, d)."""
+        return np.repeat(self.codes, self.counts, axis=0)
+
+    def frame(self) -> pd.DataFrame:
+        """The table of distinct rows with a ``count`` column."""
+        return self.domain.decode(self.codes).assign(**{COUNT: self.counts})
+
+
+def as_records(domain: Domain, data: pd.DataFrame | Records, unknown: Literal["error", "clip"] = "error") -> Records:
+    """Data as Records: gathered from a frame, or passed through after checking that the domain is the same one."""
+    if not isinstance(data, Records):
+        return Records.of_frame(domain, data, unknown)
+    if data.domain != domain:
+        raise DataError("these records were gathered for another domain; gather them again for this one")
+    return data
