@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from ._prefix_tree import PrefixTree, prefix_tree
 from .domain import Codes, Domain
 from .errors import DataError
 
@@ -27,6 +29,11 @@ class Records:
     def n(self) -> int:
         """How many records there are, repeats included."""
         return int(self.counts.sum())
+
+    @cached_property
+    def tree(self) -> PrefixTree:
+        """The rows as a prefix tree, built once; what the vote kernels walk."""
+        return prefix_tree(self.codes, self.counts)
 
     @classmethod
     def of_codes(cls, domain: Domain, codes: Codes, counts: np.ndarray | None = None) -> Records:
