@@ -1,0 +1,180 @@
+"""A Chromium, a page in it, the app served on a free port, and the bare canvas served without any app."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from bfsoft_explorer.canvas import SCRIPT, STYLE
+
+ROOT = Path(__file__).parents[2]
+CHROMIUM = os.environ.get("CHROMIUM") or shutil.which("chromium") or "/usr/bin/chromium"
+QUIET = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+HEALTH_SECONDS = 60
+
+HARNESS = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Policy canvas</title>
+<link rel="stylesheet" href="/policy_canvas.css">
+<style>
+  html { background: #fff; color-scheme: light; --st-background-color: #fff; --st-text-color: #31333f; }
+  html.dark { background: #0e1117; color-scheme: dark; --st-background-color: #0e1117; --st-text-color: #fafafa; }
+  body { margin: 24px; }
+</style>
+<main><div id="home"></div></main>
+<script type="module">
+  import * as canvas from "/policy_canvas.js";
+  const home = document.getElementById("home");
+  window.canvas = canvas;
+  window.commits = [];
+  window.mount = (data) => canvas.default({
+    data, parentElement: home, key: "test", name: "test",
+    setStateValue: (name, value) => window.commits.push({ name, value }),
+    setTriggerValue: () => {},
+  });
+  window.ready = true;
+</script></html>"""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if Path(__file__).parent in item.path.parents:
+            item.add_marker(pytest.mark.browser)
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """Debian's Chromium, or the one that the environment variable CHROMIUM names."""
+    if not Path(CHROMIUM).exists():
+        pytest.skip(f"no Chromium at {CHROMIUM}; install it or set the environment variable CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    """A fresh page; an uncaught error in its scripts fails the test that used it."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    faults: list[str] = []
+    page.on("pageerror", lambda error: faults.append(str(error)))
+    yield page
+    context.close()
+    assert not faults, faults
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("localhost", 0))
+        return probe.getsockname()[1]
+
+
+@pytest.fixture(scope="session")
+def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of the whole app, served for as long as the tests run."""
+    with serve_streamlit(ROOT / "explorer" / "bfsoft_explorer" / "app.py", tmp_path_factory.mktemp("app")) as url:
+        yield url
+
+
+class serve_streamlit:
+    """Run a Streamlit script on a free port until the block ends; raises with its log if it does not come up."""
+
+    def __init__(self, script: Path, log_folder: Path) -> None:
+        self.script, self.log = script, log_folder / "streamlit.log"
+
+    def __enter__(self) -> str:
+        port = free_port()
+        command = [sys.executable, "-m", "streamlit", "run", str(self.script), "--server.headless=true"]
+        command += [f"--server.port={port}", "--server.address=localhost", "--browser.gatherUsageStats=false"]
+        command += ["--server.fileWatcherType=none"]
+        with self.log.open("w") as log:
+            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
+        url = f"http://localhost:{port}"
+        last = time.monotonic() + HEALTH_SECONDS
+        while not self._healthy(url):
+            if self.process.poll() is not None or time.monotonic() > last:
+                self.__exit__()
+                raise RuntimeError(f"the app did not come up:\n{self.log.read_text()}")
+            threading.Event().wait(0.1)
+        return url
+
+    @staticmethod
+    def _healthy(url: str) -> bool:
+        try:
+            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5) as answer:
+                return answer.status == 200
+        except (urllib.error.URLError, OSError):
+            return False
+
+    def __exit__(self, *_: object) -> None:
+        self.process.terminate()
+        try:
+            self.process.wait(timeout=10)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+
+
+@pytest.fixture(scope="session")
+def harness_url() -> Iterator[str]:
+    """A page that holds nothing but the canvas module; ``mount(data)`` puts a canvas on it."""
+    served = {
+        "/": ("text/html; charset=utf-8", HARNESS.encode()),
+        "/policy_canvas.js": ("text/javascript; charset=utf-8", SCRIPT.read_bytes()),
+        "/policy_canvas.css": ("text/css; charset=utf-8", STYLE.read_bytes()),
+    }
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            kind, body = served.get(self.path, ("text/plain", b""))
+            self.send_response(200 if self.path in served else 404)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    server = ThreadingHTTPServer(("localhost", 0), Handler)
+    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread.start()
+    yield f"http://localhost:{server.server_port}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture
+def mount(page: Page, harness_url: str) -> Callable[[dict[str, Any]], Page]:
+    """Open the harness and mount a canvas with this data."""
+    page.goto(harness_url)
+    page.wait_for_function("window.ready")
+
+    def put(data: dict[str, Any]) -> Page:
+        page.evaluate("data => { mount(data) }", data)
+        return page
+
+    return put
