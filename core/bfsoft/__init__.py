@@ -1,4 +1,4 @@
-"""Policy-aware private data synthesis: domains, policy graphs, votes, their sensitivity, and the synthesis they drive."""
+"""Policy-aware private data synthesis: domains, policy graphs, votes, their sensitivity, and the synthesis."""
 
 from typing import TYPE_CHECKING
 

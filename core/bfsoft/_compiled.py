@@ -17,7 +17,7 @@ _SUMS = {"reassoc", "contract", "nsz"}
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def _gather_four(prefix, tables, offset, children, counts, gathered):  # type: ignore[no-untyped-def]
+def _gather_four(prefix, tables, offset, children, counts, gathered):
     """Add count / Σ_k prefix_k row_k times each of four rows to ``gathered`` (m,)."""
     a, b = tables[offset + children[0]], tables[offset + children[1]]
     c, d = tables[offset + children[2]], tables[offset + children[3]]
@@ -27,13 +27,18 @@ def _gather_four(prefix, tables, offset, children, counts, gathered):  # type: i
         total_b += prefix[k] * b[k]
         total_c += prefix[k] * c[k]
         total_d += prefix[k] * d[k]
-    share_a, share_b, share_c, share_d = counts[0] / total_a, counts[1] / total_b, counts[2] / total_c, counts[3] / total_d
+    share_a, share_b, share_c, share_d = (
+        counts[0] / total_a,
+        counts[1] / total_b,
+        counts[2] / total_c,
+        counts[3] / total_d,
+    )
     for k in range(len(prefix)):
         gathered[k] += share_a * a[k] + share_b * b[k] + share_c * c[k] + share_d * d[k]
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def soft_products(first, last, blocks, prefixes, shared, starts, children, counts, tables, offsets, out):  # type: ignore[no-untyped-def]
+def soft_products(first, last, blocks, prefixes, shared, starts, children, counts, tables, offsets, out):
     """Add the soft votes of blocks first..last−1 to their rows of ``out`` (blocks, m).
 
     exp(−Σ_j) is a product of per-attribute factors: ``tables[offsets[depth] + value]`` is a row of m factors.
@@ -56,7 +61,9 @@ def soft_products(first, last, blocks, prefixes, shared, starts, children, count
             gathered[:] = 0.0
             child, end = starts[parent], starts[parent + 1]
             while child + 4 <= end:  # four rows a pass: each prefix and gathered value is loaded once for all four
-                _gather_four(prefix, tables, offsets[depths], children[child : child + 4], counts[child : child + 4], gathered)
+                _gather_four(
+                    prefix, tables, offsets[depths], children[child : child + 4], counts[child : child + 4], gathered
+                )
                 child += 4
             while child < end:
                 row = tables[offsets[depths] + children[child]]
@@ -72,8 +79,8 @@ def soft_products(first, last, blocks, prefixes, shared, starts, children, count
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def soft_shifted(first, last, blocks, prefixes, shared, starts, children, counts, tables, offsets, scale, out):  # type: ignore[no-untyped-def]
-    """As ``soft_products`` for τ so small that the factors would underflow: exact whole distances, shifted by the nearest."""
+def soft_shifted(first, last, blocks, prefixes, shared, starts, children, counts, tables, offsets, scale, out):
+    """As ``soft_products`` for τ so small that factors would underflow: whole distances, less the nearest."""
     depths = prefixes.shape[1]
     m = tables.shape[1]
     partial = np.zeros((depths + 1, m), dtype=tables.dtype)
@@ -107,8 +114,8 @@ def soft_shifted(first, last, blocks, prefixes, shared, starts, children, counts
 
 
 @njit(**_OPTIONS)
-def nearest_keys(first, last, blocks, prefixes, shared, starts, children, tables, offsets, out):  # type: ignore[no-untyped-def]
-    """Write the least key of each child to ``out`` (n,); a key is distance × m + index, so ties go to the lowest index."""
+def nearest_keys(first, last, blocks, prefixes, shared, starts, children, tables, offsets, out):
+    """Write each child's least key to ``out`` (n,); a key is distance × m + index: ties go to the lowest index."""
     depths = prefixes.shape[1]
     m = tables.shape[1]
     partial = np.zeros((depths + 1, m), dtype=tables.dtype)
@@ -132,7 +139,7 @@ def nearest_keys(first, last, blocks, prefixes, shared, starts, children, tables
 
 
 @njit(**_OPTIONS)
-def _digits(row, shape, out):  # type: ignore[no-untyped-def]
+def _digits(row, shape, out):
     """Write the mixed-radix digits of a line's number, last attribute fastest; return the first that changed."""
     changed = len(shape)
     for depth in range(len(shape) - 1, -1, -1):
@@ -145,7 +152,7 @@ def _digits(row, shape, out):  # type: ignore[no-untyped-def]
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def _widest_shift(edges, caps, mass, square, votes, best_l1, best_l2):  # type: ignore[no-untyped-def]
+def _widest_shift(edges, caps, mass, square, votes, best_l1, best_l2):
     """The largest L1 and L2² over edges, longest first; candidates of one bin move by the same factor.
 
     ``mass`` and ``square`` (bins,) are the sums of the candidates' weights and squared weights, ``votes``
@@ -173,8 +180,8 @@ def _widest_shift(edges, caps, mass, square, votes, best_l1, best_l2):  # type: 
 
 
 @njit(fastmath=_SUMS, **_OPTIONS)
-def largest_shift(rows, shape, tables, offsets, bins, along, edges, caps, scale, products, best_l1, best_l2):  # type: ignore[no-untyped-def]
-    """The largest soft-vote change on these lines beyond what is known already: L1, L2, and L2's line and edge (−1: none).
+def largest_shift(rows, shape, tables, offsets, bins, along, edges, caps, scale, products, best_l1, best_l2):
+    """The largest soft-vote change on these lines beyond what is known: L1, L2, and L2's line and edge (−1: none).
 
     ``tables`` and ``along`` hold factors where ``products``, else whole distances that ``scale`` turns into exponents.
     """
@@ -243,8 +250,8 @@ def largest_shift(rows, shape, tables, offsets, bins, along, edges, caps, scale,
 
 
 @njit(**_OPTIONS)
-def crossings(rows, shape, tables, offsets, index, bins, along, edges, stop):  # type: ignore[no-untyped-def]
-    """How many edges on these lines join values with different nearest candidates, and the first line and edge (−1: none).
+def crossings(rows, shape, tables, offsets, index, bins, along, edges, stop):
+    """How many edges on these lines join values with different nearest candidates; the first line and edge (−1: none).
 
     Keys are distance × m + candidate, so that ties go to the lowest index; ``index`` (m,) is each candidate's own.
     """

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -59,12 +60,12 @@ class _Lines:
 
     def tables(self, of_steps: Any, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
         """Rows of ``of_steps`` for every value of the other attributes, and where each attribute's rows start."""
-        offsets = np.concatenate([[0], np.cumsum(self.shape)[:-1]]).astype(np.int64) if self.others else np.zeros(0, np.int64)
+        offsets = (np.cumsum((0, *self.shape))[:-1]).astype(np.int64)
         rows = np.empty((sum(self.shape), len(self.candidates)), dtype=dtype)
         for offset, other in zip(offsets, self.others, strict=True):
             values = np.arange(self.domain.shape[other])
             rows[offset : offset + len(values)] = _kernels.attribute_rows(
-                self.domain, other, values, self.candidates, lambda steps, other=other: of_steps(other, steps)
+                self.domain, other, values, self.candidates, partial(of_steps, other)
             )
         return rows, offsets
 
@@ -72,7 +73,8 @@ class _Lines:
         """``of_steps`` from every value of the free attribute to every bin, (values, bins)."""
         attribute = self.domain.attributes[self.position]
         values = np.arange(self.domain.shape[self.position])
-        return np.ascontiguousarray(of_steps(self.position, attribute.steps(values[:, None], self.codes[None, :])), dtype)
+        steps = attribute.steps(values[:, None], self.codes[None, :])
+        return np.ascontiguousarray(of_steps(self.position, steps), dtype)
 
     def near_candidates(self) -> np.ndarray:
         """The lines that pass through a candidate: shifts are large and boundaries close there."""
@@ -170,10 +172,10 @@ class _SoftSearch:
         if self.kernels is None:
             return
         self.products = tau >= _kernels._SAFE_TAU
-        if self.products:
-            of_steps: Any = lambda j, steps: _kernels.factor(domain, j, steps, tau)  # noqa: E731
-        else:
-            of_steps = lambda j, steps: steps * float(domain.multipliers[j])  # noqa: E731
+
+        def of_steps(j: int, steps: np.ndarray) -> np.ndarray:
+            return _kernels.factor(domain, j, steps, tau) if self.products else steps * float(domain.multipliers[j])
+
         self.rows, self.offsets = lines.tables(of_steps, float)
         self.along = lines.along(of_steps, float)
         with np.errstate(over="ignore"):
@@ -183,7 +185,8 @@ class _SoftSearch:
         """The better of what is known and the best edge on these lines; of equals the first found stays."""
         if self._settled(best, 0):
             return best
-        if self.kernels is None:
+        kernels = self.kernels
+        if kernels is None:
             return self._improve_in_numpy(best, rows)
         found: dict[int, tuple[float, float, int, int]] = {}
         blocks = min(_kernels.BLOCKS, len(rows))
@@ -191,7 +194,7 @@ class _SoftSearch:
         shape = np.array(self.lines.shape, dtype=np.int64)
 
         def work(first: int, last: int) -> None:
-            found[first] = self.kernels.largest_shift(
+            found[first] = kernels.largest_shift(
                 rows[cuts[first] : cuts[last]], shape, self.rows, self.offsets, self.lines.bins, self.along,
                 self.lines.edges, self.caps, self.scale, self.products, best.l1, best.l2,
             )  # fmt: skip
@@ -268,9 +271,13 @@ def _crossings(lines: _Lines, rows: np.ndarray, stop: bool) -> tuple[int, Where 
     if kernels is None or dtype is None:
         return _crossings_in_numpy(lines, rows, stop)
     multipliers = lines.domain.multipliers
-    # Rows are shared by all calls for one set of lines, but cost far less than the lines themselves.
-    tables, offsets = lines.tables(lambda j, steps: steps * (multipliers[j] * m), dtype)
-    along = lines.along(lambda j, steps: steps * (multipliers[j] * m), dtype)
+
+    def of_steps(j: int, steps: np.ndarray) -> np.ndarray:
+        return steps * (multipliers[j] * m)
+
+    # Prepared anew for each call, which costs far less than the lines themselves.
+    tables, offsets = lines.tables(of_steps, dtype)
+    along = lines.along(of_steps, dtype)
     index = lines.index.astype(dtype)
     found: dict[int, tuple[int, int, int]] = {}
     blocks = min(_kernels.BLOCKS, len(rows))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import numpy as np
@@ -73,7 +73,7 @@ def _tables(domain: Domain, tree: PrefixTree, candidates: np.ndarray, of_steps: 
     rows = np.empty((sum(map(len, tree.used)), len(candidates)), dtype=dtype)
     for offset, used, position in zip(offsets, tree.used, tree.order, strict=True):
         rows[offset : offset + len(used)] = attribute_rows(
-            domain, position, used, candidates, lambda steps, position=position: of_steps(position, steps)
+            domain, position, used, candidates, partial(of_steps, position)
         )
     return rows, offsets
 

@@ -13,7 +13,7 @@ BLOCKS = 32
 
 @dataclass(frozen=True)
 class PrefixTree:
-    """Records sorted so that few parents remain when the last attribute is left out; rows that agree on the rest share one.
+    """Records sorted so that leaving out the last attribute leaves few distinct rows, the *parents*.
 
     ``order`` (d,) lists attribute positions by depth, ``used[depth]`` the codes that occur there; ``prefixes``
     (parents, d − 1) and ``children`` (records,) index into ``used``. Parent p owns the children from

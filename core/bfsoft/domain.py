@@ -211,7 +211,9 @@ class _Labelled:
                 if value in exact:
                     raise DomainError(f"attribute {self.name!r}: the value {value!r} is listed twice; list it once")
             except TypeError:
-                raise DomainError(f"attribute {self.name!r}: {value!r} cannot be a value; use text or a number") from None
+                raise DomainError(
+                    f"attribute {self.name!r}: {value!r} cannot be a value; use text or a number"
+                ) from None
             exact[value] = position
         text: dict[str, int] = {}
         for value, position in exact.items():
@@ -421,7 +423,9 @@ class Domain:
                 raise DomainError(f"weight of {name!r} is negative ({weight!r}); use 0 or more")
         missing = [name for name in self.names if name not in weights]
         if missing:
-            raise DomainError(f"no weight for {_shown(missing)}; give every attribute one (0 leaves it out of distance)")
+            raise DomainError(
+                f"no weight for {_shown(missing)}; give every attribute one (0 leaves it out of distance)"
+            )
         exact = [rational(weights[name]) for name in self.names]
         if sum(exact) == 0:
             raise DomainError("all weights are 0, so every record would be at distance 0; give one attribute weight")

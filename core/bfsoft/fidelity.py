@@ -81,7 +81,7 @@ class Fidelity:
         return 0.5 * float(np.abs(np.bincount(own, minlength=size) * share - self._tables[subset]).sum())
 
     def marginal(self, attribute: str, codes: Codes) -> pd.DataFrame:
-        """One attribute's marginals side by side: a row a value with its share in the ``data`` and ``synthetic`` table."""
+        """One attribute's marginals: a row a value with its share in the ``data`` and in the ``synthetic`` table."""
         position = self.domain.position(attribute)
         count = self.domain.shape[position]
         codes = self.domain.check_codes(codes)

@@ -269,7 +269,7 @@ class Policy:
         return self.with_rule(edge.attribute, Edges(named))
 
     def edges(self, attribute: str) -> np.ndarray:
-        """The edges of one attribute as (e, 2) codes, the smaller first, sorted; raises PolicyError beyond 20 million."""
+        """One attribute's edges as (e, 2) codes, the smaller first, sorted; raises PolicyError beyond 20 million."""
 
         def listed() -> np.ndarray:
             count = self.edge_count(attribute)

@@ -1,6 +1,6 @@
 """Privacy budgets and noise: what ρ buys, how rounds share it, and the noise that a sensitivity asks for.
 
-Everything is zero-concentrated DP (zCDP) with Gaussian noise; ε at a δ is derived from ρ, exactly and as the paper does.
+Everything is zero-concentrated DP (zCDP) with Gaussian noise; ε at a δ follows from ρ, exactly and as the paper does.
 """
 
 from __future__ import annotations
@@ -67,9 +67,7 @@ class Budget:
     rho: float
     delta: float
 
-    def __init__(
-        self, rho: float | None = None, epsilon: float | None = None, delta: float = DEFAULT_DELTA
-    ) -> None:
+    def __init__(self, rho: float | None = None, epsilon: float | None = None, delta: float = DEFAULT_DELTA) -> None:
         if (rho is None) == (epsilon is None):
             raise BudgetError("give a budget as either rho or epsilon")
         _check_number("δ", delta)
@@ -81,7 +79,8 @@ class Budget:
         assert given is not None
         if given <= 0:
             raise BudgetError(f"{name} must be above 0, got {given!r}")
-        object.__setattr__(self, "rho", float(given) if epsilon is None else _rho_of_epsilon(float(given), float(delta)))
+        spent = float(given) if epsilon is None else _rho_of_epsilon(float(given), float(delta))
+        object.__setattr__(self, "rho", spent)
 
     @cached_property
     def epsilon(self) -> float:

@@ -33,7 +33,8 @@ class RecordEdge:
 
     def __str__(self) -> str:
         others = ", ".join(str(value) for name, value in self.a.items() if name != self.attribute)
-        return f"{self.attribute} {self.a[self.attribute]} → {self.b[self.attribute]}" + (f", {others}" if others else "")
+        moved = f"{self.attribute} {self.a[self.attribute]} → {self.b[self.attribute]}"
+        return f"{moved}, {others}" if others else moved
 
 
 @dataclass(frozen=True)
@@ -64,8 +65,8 @@ def shift_ratio(distance: float, tau: float) -> float:
     Proof (paper §5.4, E.3; THEORY, "Sensitivity"). By the triangle inequality each logit −d(·, c_k)/τ moves by at
     most s = d/τ, so the ratio v_k(x)/v_k(x′) lies in some [α, β] with α ≤ 1 ≤ β and β/α ≤ e^{2s}. Then
     TV ≤ (1 − α)(β − 1)/(β − α), which is largest at α = e^{−s}, β = e^{s}, where it is tanh(s/2).
-    TV is the sum of the positive parts of v(x) − v(x′), so L1 = 2·TV ≤ 2 tanh(d/2τ). The positive and the negative part each sum to TV, and ‖u‖₂ ≤ ‖u‖₁ for each,
-    so L2² ≤ TV² + TV²: L2 ≤ √2 tanh(d/2τ).
+    TV is the sum of the positive parts of v(x) − v(x′), so L1 = 2·TV ≤ 2 tanh(d/2τ). The positive and the negative
+    part each sum to TV, and ‖u‖₂ ≤ ‖u‖₁ for each, so L2² ≤ TV² + TV²: L2 ≤ √2 tanh(d/2τ).
     """
     with np.errstate(over="ignore"):
         return float(np.tanh(np.float64(distance) / (2.0 * tau)))

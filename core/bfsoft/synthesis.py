@@ -6,7 +6,6 @@ Tab-PE, Hard and BF-Soft differ in the vote and the calibration, and in nothing 
 from __future__ import annotations
 
 import math
-import numbers
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -36,7 +35,7 @@ def calibrate_standard(policy: Policy, vote: Vote, candidates: Codes) -> Sensiti
 def calibrate_policy(policy: Policy, vote: Vote, candidates: Codes) -> Sensitivity:
     """The policy's sensitivity as the paper calibrates it: the closed form for a soft vote, crossings for a hard one.
 
-    Where the domain is too large to prove that no edge crosses, the hard vote is taken to cross: more noise, never less.
+    Where the domain is too large to prove that no edge crosses, the hard vote is taken to cross: more noise.
     """
     if not isinstance(vote, HardVote):
         return sensitivity_bound(policy, vote)
@@ -290,7 +289,8 @@ def mutate(domain: Domain, codes: Codes, rate: float, how: str, draw: np.random.
             odds = np.exp2(-attribute.steps(own[:, None], own[None, :]).astype(float))
             np.fill_diagonal(odds, 0.0)
             cumulative = np.cumsum(odds / odds.sum(axis=1, keepdims=True), axis=1)
-            values = (cumulative[codes[:, position]] <= fresh[:, None] * cumulative[codes[:, position], -1:]).sum(axis=1)
+            own_odds = cumulative[codes[:, position]]
+            values = (own_odds <= fresh[:, None] * own_odds[:, -1:]).sum(axis=1)
         else:
             values = (fresh * count).astype(np.int64)
         mutated[redrawn, position] = np.minimum(values, count - 1)[redrawn]
@@ -305,13 +305,15 @@ def _calibration(given: str | Calibration) -> Calibration:
     return CALIBRATIONS[given]
 
 
-def _check(
-    records: Records, size: Any, rounds: Any, seed: Any, threshold: Any, resampling: Any, mutation: Any
-) -> None:
+def _check(records: Records, size: Any, rounds: Any, seed: Any, threshold: Any, resampling: Any, mutation: Any) -> None:
     for name, number, least in (("size", size, 1), ("rounds", rounds, 1), ("seed", seed, 0)):
-        if isinstance(number, bool) or not isinstance(number, numbers.Integral) or number < least:
+        if isinstance(number, bool) or not isinstance(number, int | np.integer) or number < least:
             raise SynthesisError(f"{name} must be a whole number of at least {least}, got {number!r}")
-    if isinstance(threshold, bool) or not isinstance(threshold, numbers.Real) or not 0 <= threshold < math.inf:
+    if (
+        isinstance(threshold, bool)
+        or not isinstance(threshold, int | float | np.number)
+        or not 0 <= threshold < math.inf
+    ):
         raise SynthesisError(f"the threshold H must be a finite number of at least 0, got {threshold!r}")
     if resampling not in ("systematic", "multinomial"):
         raise SynthesisError(f"resampling must be 'systematic' or 'multinomial', got {resampling!r}")
