@@ -278,9 +278,10 @@ function short(number, digits = 4) {
   return number.toPrecision(digits);
 }
 
-/** As few digits as say the number to this precision: 0.001, not 0.00100. */
+/** As few digits as can say the number to this precision: 0.001, not 0.00100. */
 function brief(number, digits = 3) {
-  return String(Number(number.toPrecision(digits)));
+  const [mantissa, exponent] = number.toExponential(digits - 1).split("e");
+  return Math.abs(exponent) > 4 ? `${Number(mantissa)}e${Number(exponent)}` : String(Number(number.toPrecision(digits)));
 }
 
 function plural(count, noun) {
@@ -435,7 +436,7 @@ class ArcView {
   }
 
   out(i, j) {
-    return this.n < 2 ? 0 : this.depth * Math.sqrt(Math.abs(i - j) / (this.n - 1));
+    return this.n < 2 ? 0 : this.depth * (Math.abs(i - j) / (this.n - 1)) ** 0.4;
   }
 
   paint(edges, widest) {
@@ -443,6 +444,7 @@ class ArcView {
     this.paths.band.setAttribute("d", drawn.band);
     this.paths.arcs.setAttribute("d", drawn.light);
     this.paths["arcs-heavy"].setAttribute("d", drawn.heavy);
+    this.paths.arcs.classList.toggle("is-sparse", drawn.count < 60);
     this.paths.arcs.style.setProperty("--arc-opacity", clamp(16 / Math.sqrt(drawn.count + 1), 0.34, 0.95));
     this.paths.widest.setAttribute("d", widest ? this.arc(...widest) : "");
     return drawn.bundles;
@@ -1187,9 +1189,8 @@ class Canvas {
     this.status = element("p", { class: "bf-status", role: "status", "aria-live": "polite" });
     this.spoken = element("p", { class: "bf-unseen", "aria-live": "polite" });
     const widest = element("div", { class: "bf-widest-line" }, this.widestText, this.widestButton);
-    const side = element("div", { class: "bf-side" }, this.buildReadouts(), this.buildSliders());
     this.root.replaceChildren(
-      element("div", { class: "bf-in" }, bar, element("div", { class: "bf-main" }, this.summary, this.stage, widest, this.status), side, this.spoken),
+      element("div", { class: "bf-in" }, bar, this.buildReadouts(), element("div", { class: "bf-main" }, this.summary, this.stage, widest, this.status), this.buildSliders(), this.spoken),
     );
     this.stage.addEventListener("pointerdown", (event) => this.down(event));
     this.stage.addEventListener("pointermove", (event) => this.moved(event));
@@ -1225,7 +1226,7 @@ class Canvas {
       ["attribute-reach", `Reach of ${name}`, "weight × widest δ"],
       ["l1", "L1 bound", "2 tanh(r / 2τ)"],
       ["l2", "L2 bound", "√2 tanh(r / 2τ)"],
-      ["budget-factor", "Budget factor", "1 / q²: what hard needs"],
+      ["budget-factor", "Budget factor", "1 / q², for equal noise"],
     ];
     if (this.data.rho) wanted.push(["epsilon", "ε, exact", `ρ ${brief(this.data.rho)}, δ ${brief(this.data.delta)}`]);
     this.outputs = {};
