@@ -18,10 +18,14 @@ import numpy as np
 from . import _kernels, _reference
 from .domain import Domain
 from .errors import DomainTooLargeError, VoteError
-from .policy import Policy
+from .policy import MOST_EDGES, Policy
 
 # A domain of this many records takes some seconds to walk.
 MOST_RECORDS = 200_000_000
+# The distances from every value of every attribute to every candidate are laid out; more would take gigabytes.
+_MOST_CELLS = 200_000_000
+# The search squares products of factors, and the squares must not underflow either.
+_SAFE_TAU = 2 * _kernels.SAFE_TAU
 _CHUNK = 1 << 16
 
 Where = tuple[int, np.ndarray, int, int]
@@ -75,6 +79,11 @@ class _Lines:
         values = np.arange(self.domain.shape[self.position])
         steps = attribute.steps(values[:, None], self.codes[None, :])
         return np.ascontiguousarray(of_steps(self.position, steps), dtype)
+
+    @property
+    def numbered(self) -> bool:
+        """Whether every line has a number in 64 bits."""
+        return self.count < 2**62
 
     def near_candidates(self) -> np.ndarray:
         """The lines that pass through a candidate: shifts are large and boundaries close there."""
@@ -130,6 +139,17 @@ def _protected(policy: Policy, candidates: np.ndarray) -> list[_Lines]:
     if not len(candidates):
         raise VoteError("there are no candidates to vote for; give at least one")
     positions = [j for j, name in enumerate(policy.domain.names) if policy.reaches[name] > 0]
+    edges = max((policy.edge_count(policy.domain.names[j]) for j in positions), default=0)
+    if edges > MOST_EDGES:
+        raise DomainTooLargeError(
+            f"an attribute's policy has {edges:,} edges, too many to check (at most {MOST_EDGES:,}); "
+            "use the closed-form bound, a wider step or a smaller θ"
+        )
+    if positions and sum(policy.domain.shape) * len(candidates) > _MOST_CELLS:
+        raise DomainTooLargeError(
+            f"the attributes have {sum(policy.domain.shape):,} values, too many to measure from {len(candidates):,} "
+            f"candidates (at most {_MOST_CELLS:,} distances); use the closed-form bound, or wider steps"
+        )
     positions.sort(key=lambda j: -policy.reaches[policy.domain.names[j]])
     return [_lines(policy, position, candidates) for position in positions]
 
@@ -168,18 +188,21 @@ class _SoftSearch:
             cap = np.tanh(lines.steps * per_step / (2.0 * tau))
         # What is within 1e-12 of its cap is as good as attained: rounding alone is of that order.
         self.caps = cap * (1.0 - 1e-12)
-        self.kernels = _kernels.compiled()
+        self.products = tau >= _SAFE_TAU
+        # Whole distances are kept in doubles, which are exact up to 2^53.
+        self.kernels = _kernels.compiled() if self.products or domain.denominator < 2**53 else None
         if self.kernels is None:
             return
-        self.products = tau >= _kernels._SAFE_TAU
 
         def of_steps(j: int, steps: np.ndarray) -> np.ndarray:
             return _kernels.factor(domain, j, steps, tau) if self.products else steps * float(domain.multipliers[j])
 
         self.rows, self.offsets = lines.tables(of_steps, float)
         self.along = lines.along(of_steps, float)
-        with np.errstate(over="ignore"):
-            self.scale = float(min(np.float64(1.0) / domain.denominator / tau, np.finfo(float).max))
+        self.scale = 0.0
+        if not self.products:
+            with np.errstate(over="ignore"):
+                self.scale = float(min(np.float64(1.0) / domain.denominator / tau, np.finfo(float).max))
 
     def improve(self, best: Shift, rows: np.ndarray) -> Shift:
         """The better of what is known and the best edge on these lines; of equals the first found stays."""
@@ -194,15 +217,16 @@ class _SoftSearch:
         shape = np.array(self.lines.shape, dtype=np.int64)
 
         def work(first: int, last: int) -> None:
-            found[first] = kernels.largest_shift(
-                rows[cuts[first] : cuts[last]], shape, self.rows, self.offsets, self.lines.bins, self.along,
-                self.lines.edges, self.caps, self.scale, self.products, best.l1, best.l2,
-            )  # fmt: skip
+            # Block by block: where a search may stop early must not depend on how threads share the blocks.
+            for block in range(first, last):
+                found[block] = kernels.largest_shift(
+                    rows[cuts[block] : cuts[block + 1]], shape, self.rows, self.offsets, self.lines.bins, self.along,
+                    self.lines.edges, self.caps, self.scale, self.products, best.l1, best.l2,
+                )  # fmt: skip
 
         _kernels.in_blocks(work, blocks)
-        for first in sorted(found):
-            l1, l2, line, edge = found[first]
-            best = self._better(best, l1, l2, line, edge)
+        for block in sorted(found):
+            best = self._better(best, *found[block])
         return best
 
     def _settled(self, best: Shift, edge: int) -> bool:
@@ -236,7 +260,7 @@ def first_crossing(policy: Policy, candidates: np.ndarray) -> Where | None:
     """The first record-level edge found whose ends have different nearest candidates; None is a proof of none."""
     lines = _protected(policy, candidates)
     for axis in lines:
-        where = _crossings(axis, axis.near_candidates(), stop=True)[1]
+        where = _crossing_near_candidates(axis)
         if where is not None:
             return where
     if lines:
@@ -300,13 +324,31 @@ def _crossings(lines: _Lines, rows: np.ndarray, stop: bool) -> tuple[int, Where 
 
 def _crossings_in_numpy(lines: _Lines, rows: np.ndarray, stop: bool) -> tuple[int, Where | None]:
     total, where = 0, None
-    original = np.argsort(lines.index)
     for line in rows.tolist():
-        own = _reference.nearest(lines.domain, lines.records(np.array([line])), lines.candidates[original])
-        crossing = np.flatnonzero(own[lines.edges[:, 0]] != own[lines.edges[:, 1]])
+        crossing = _crossing_edges(lines, lines.records(np.array([line])))
         total += len(crossing)
         if where is None and len(crossing):
             where = (lines.position, lines.record(line), *lines.edges[crossing[0]].tolist())
             if stop:
                 break
     return total, where
+
+
+def _crossing_edges(lines: _Lines, records: np.ndarray) -> np.ndarray:
+    """Which edges cross on the line of these records, (values, d) in the order of the free attribute."""
+    nearest = _reference.nearest(lines.domain, records, lines.candidates[np.argsort(lines.index)])
+    return np.flatnonzero(nearest[lines.edges[:, 0]] != nearest[lines.edges[:, 1]])
+
+
+def _crossing_near_candidates(lines: _Lines) -> Where | None:
+    """A crossing edge on a line through a candidate, however large the domain; None where there is none."""
+    if lines.numbered:
+        return _crossings(lines, lines.near_candidates(), stop=True)[1]
+    values = np.arange(lines.domain.shape[lines.position])
+    for candidate in lines.candidates:
+        records = np.repeat(candidate[None, :], len(values), axis=0)
+        records[:, lines.position] = values
+        crossing = _crossing_edges(lines, records)
+        if len(crossing):
+            return (lines.position, records[0], *lines.edges[crossing[0]].tolist())
+    return None

@@ -19,7 +19,7 @@ from .domain import Domain
 from .records import Records
 
 # Distances are at most 1, so a product of factors is at least exp(−1/τ); below this τ it could underflow.
-_SAFE_TAU = 1 / 600
+SAFE_TAU = 1 / 600
 
 
 @lru_cache(maxsize=1)
@@ -86,7 +86,7 @@ def factor(domain: Domain, position: int, steps: np.ndarray, tau: float) -> np.n
 def soft_histogram(records: Records, candidates: np.ndarray, tau: float) -> np.ndarray:
     """The soft histogram (m,) of records over candidates (m, d)."""
     kernels, domain, m = compiled(), records.domain, len(candidates)
-    safe = tau >= _SAFE_TAU
+    safe = tau >= SAFE_TAU
     if kernels is None or not len(records.codes) or not (safe or domain.denominator < 2**62):
         return _reference.soft_histogram(domain, records.codes, records.counts, candidates, tau)
     tree = records.tree
