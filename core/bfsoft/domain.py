@@ -9,6 +9,7 @@ in exact arithmetic are then equal as integers, so ties are ties whatever the or
 
 from __future__ import annotations
 
+import datetime
 import math
 import numbers
 from collections.abc import Iterable, Mapping, Sequence
@@ -40,6 +41,13 @@ def rational(number: float) -> Fraction:
     written = Fraction(repr(float(number)))
     simple = written.limit_denominator(_SIMPLE_DENOMINATOR)
     return simple if float(simple) == float(number) else written
+
+
+def _is_finite_number(given: Any) -> bool:
+    try:
+        return isinstance(given, numbers.Real) and not isinstance(given, bool) and math.isfinite(given)
+    except OverflowError:  # a whole number beyond the largest float
+        return False
 
 
 def _shown(values: Sequence[Any]) -> str:
@@ -116,7 +124,7 @@ class Numeric:
         _check_name(self.name)
         for label in ("low", "high", "step"):
             bound = getattr(self, label)
-            if isinstance(bound, bool) or not isinstance(bound, numbers.Real) or not math.isfinite(bound):
+            if not _is_finite_number(bound):
                 raise DomainError(f"attribute {self.name!r}: {label} must be a finite number, got {bound!r}")
         if self.step <= 0:
             raise DomainError(f"attribute {self.name!r}: step must be above 0, got {self.step!r}")
@@ -131,6 +139,11 @@ class Numeric:
             )
         if count >= 10_000_000:
             raise DomainError(f"attribute {self.name!r}: {int(count) + 1:,} grid values are too many; use a wider step")
+        if max(abs(rational(self.low)), abs(rational(self.high))) >= 2**52 * rational(self.step):
+            raise DomainError(
+                f"attribute {self.name!r}: steps of {self.step!r} are lost in rounding at {self.high!r}; "
+                "use smaller numbers or a wider step"
+            )
 
     @cached_property
     def values(self) -> tuple[float, ...]:
@@ -158,8 +171,7 @@ class Numeric:
         return np.abs(numeric - self._grid[codes]) > 1e-9 * float(self.step)
 
     def code(self, value: Any) -> int:
-        is_number = isinstance(value, numbers.Real) and not isinstance(value, bool) and math.isfinite(value)
-        if is_number:
+        if _is_finite_number(value):
             number = np.array([float(value)])
             code = self._nearest(number)
             if not self._off_grid(number, code)[0]:
@@ -168,10 +180,7 @@ class Numeric:
 
     def encode(self, column: pd.Series, unknown: Literal["error", "clip"]) -> Codes:
         _refuse_missing(column, self.name)
-        is_bool = pd.api.types.is_bool_dtype(column)
-        numeric = (
-            np.full(len(column), np.nan) if is_bool else pd.to_numeric(column, errors="coerce").to_numpy(dtype=float)
-        )
+        numeric = _numbers(column)
         _refuse_unknown(column, self.name, ~np.isfinite(numeric), "is not a finite number")
         codes = self._nearest(numeric)
         if unknown == "error":
@@ -189,8 +198,26 @@ class Numeric:
         return codes
 
 
+def _numbers(column: pd.Series) -> np.ndarray:
+    """The cells as floats, text read as numbers; NaN for what is no number: other text, a truth value, a date."""
+    if column.dtype.kind in "bmMc" or pd.api.types.is_bool_dtype(column):
+        return np.full(len(column), np.nan)
+    read = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    if column.dtype.kind == "O":
+        no_number = column.map(lambda cell: isinstance(cell, bool | np.bool_ | datetime.date | datetime.timedelta))
+        return np.where(no_number.to_numpy(dtype=bool), np.nan, read)
+    return read
+
+
 def _plain(number: Fraction) -> float:
     return int(number) if number.denominator == 1 else float(number)
+
+
+def _looked_up(exact: Mapping[Any, int], cell: Any) -> int:
+    try:
+        return exact.get(cell, -1)
+    except TypeError:  # a list or the like, which no value can be
+        return -1
 
 
 class _Labelled:
@@ -205,7 +232,7 @@ class _Labelled:
     def _positions(self) -> tuple[dict[Any, int], dict[str, int]]:
         exact: dict[Any, int] = {}
         for position, value in enumerate(self.values):
-            if value is None or value != value:
+            if value is None or value is pd.NA or value != value:
                 raise DomainError(f"attribute {self.name!r}: value {position + 1} is empty ({value!r}); name it")
             try:
                 if value in exact:
@@ -245,8 +272,8 @@ class _Labelled:
         labels, inverse = np.unique(column.astype(str).to_numpy(dtype=object), return_inverse=True)
         codes = np.array([text.get(label, -1) for label in labels], dtype=np.int64)[inverse]
         if (codes < 0).any():  # a float column of whole numbers reads "1.0" where the domain says 1
-            known = column.map(exact)
-            codes = np.where(codes < 0, known.fillna(-1).to_numpy(dtype=np.int64), codes)
+            rows = np.flatnonzero(codes < 0)
+            codes[rows] = [_looked_up(exact, cell) for cell in column.iloc[rows].tolist()]
         _refuse_unknown(
             column, self.name, codes < 0, f"is not one of {_shown(self.values)}; add it to the domain or mend the cell"
         )
@@ -309,6 +336,13 @@ class Hierarchical(_Labelled):
         if not self._leaves:
             raise DomainError(f"attribute {self.name!r}: the tree has no leaves; give at least one")
         self._positions()
+
+    def __eq__(self, other: object) -> bool:
+        # Mappings are equal whatever their order, but the order of the leaves is the order of the codes.
+        return (
+            isinstance(other, Hierarchical)
+            and (self.name, self.paths, self.values) == (other.name, other.paths, other.values)
+        )
 
     def __hash__(self) -> int:
         return hash((self.name, self.paths))
@@ -417,7 +451,7 @@ class Domain:
             raise DomainError(f"weights must map attribute names to numbers, got {weights!r}")
         for name, weight in weights.items():
             self.position(name)
-            if isinstance(weight, bool) or not isinstance(weight, numbers.Real) or not math.isfinite(weight):
+            if not _is_finite_number(weight):
                 raise DomainError(f"weight of {name!r} must be a finite number, got {weight!r}")
             if weight < 0:
                 raise DomainError(f"weight of {name!r} is negative ({weight!r}); use 0 or more")

@@ -39,8 +39,8 @@ class Records:
     def of_codes(cls, domain: Domain, codes: Codes, counts: np.ndarray | None = None) -> Records:
         """Gather (n, d) codes, each standing for ``counts`` records (1 by default); rows of count 0 vanish."""
         codes = domain.check_codes(codes)
-        counts = np.ones(len(codes), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
-        if domain.size < 2**62:
+        counts = np.ones(len(codes), dtype=np.int64) if counts is None else _whole(counts, len(codes))
+        if domain.size < 2**62 and len(domain.names) <= 32:
             keys = np.ravel_multi_index(tuple(codes.T), domain.shape) if len(codes) else np.empty(0, dtype=np.int64)
             _, first, inverse = np.unique(keys, return_index=True, return_inverse=True)
             distinct = codes[first]
@@ -59,7 +59,9 @@ class Records:
         codes = domain.encode(frame, unknown)
         if COUNT not in frame.columns or COUNT in domain.names:
             return cls.of_codes(domain, codes)
-        counts = pd.to_numeric(frame[COUNT], errors="coerce").to_numpy(dtype=float)
+        if isinstance(frame[COUNT], pd.DataFrame):
+            raise DataError(f"column {COUNT!r} appears more than once; keep one")
+        counts = pd.to_numeric(frame[COUNT], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
         bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & (counts < 2**53)))
         if len(bad):
             raise DataError(
@@ -70,6 +72,16 @@ class Records:
             raise DataError(f"column {COUNT!r} adds up to more records than can be counted exactly")
         return cls.of_codes(domain, codes, counts.astype(np.int64))
 
+    def on(self, domain: Domain) -> Records:
+        """The same rows under another domain with the same attributes: weights change distances, never codes."""
+        if domain == self.domain:
+            return self
+        if domain.attributes != self.domain.attributes:
+            raise DataError("these records were gathered for other attributes; gather them again for this domain")
+        moved = Records(domain, self.codes, self.counts)
+        moved.__dict__["tree"] = self.tree
+        return moved
+
     def expand(self) -> Codes:
         """One row a record, (n, d)."""
         return np.repeat(self.codes, self.counts, axis=0)
@@ -79,10 +91,15 @@ class Records:
         return self.domain.decode(self.codes).assign(**{COUNT: self.counts})
 
 
+def _whole(counts: np.ndarray, n: int) -> np.ndarray:
+    given = np.asarray(counts)
+    if given.shape != (n,):
+        raise DataError(f"counts must be one number a record, shape ({n},), got shape {given.shape}")
+    if given.dtype.kind not in "iuf" or not ((given >= 0) & (given == np.floor(given)) & (given < 2**53)).all():
+        raise DataError("counts must be whole numbers of at least 0: how often each record occurs")
+    return given.astype(np.int64)
+
+
 def as_records(domain: Domain, data: pd.DataFrame | Records, unknown: Literal["error", "clip"] = "error") -> Records:
-    """Data as Records: gathered from a frame, or passed through after checking that the domain is the same one."""
-    if not isinstance(data, Records):
-        return Records.of_frame(domain, data, unknown)
-    if data.domain != domain:
-        raise DataError("these records were gathered for another domain; gather them again for this one")
-    return data
+    """Data as Records of a domain: gathered from a frame, or taken over where the attributes are the same."""
+    return data.on(domain) if isinstance(data, Records) else Records.of_frame(domain, data, unknown)

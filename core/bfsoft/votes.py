@@ -73,6 +73,7 @@ class SoftVote:
         tau = self.tau
         if isinstance(tau, bool) or not isinstance(tau, numbers.Real) or not math.isfinite(tau) or tau <= 0:
             raise VoteError(f"the temperature τ must be a finite number above 0, got {tau!r}")
+        object.__setattr__(self, "tau", float(tau))
 
     def responses(self, domain: Domain, records: Codes, candidates: Codes) -> np.ndarray:
         """The votes (n, m). Raises DataError for codes outside the domain, VoteError without candidates."""
