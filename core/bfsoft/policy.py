@@ -121,10 +121,11 @@ class Blocks(Rule):
     def __post_init__(self) -> None:
         if isinstance(self.blocks, str) or not isinstance(self.blocks, Iterable):
             raise PolicyError(f"blocks must be a list of lists of values, got {self.blocks!r}")
-        for block in self.blocks:
+        blocks = tuple(self.blocks)
+        for block in blocks:
             if isinstance(block, str) or not isinstance(block, Iterable):
                 raise PolicyError(f"a block must be a list of values, got {block!r}")
-        object.__setattr__(self, "blocks", tuple(tuple(block) for block in self.blocks))
+        object.__setattr__(self, "blocks", tuple(tuple(block) for block in blocks))
 
     def check(self, attribute: Any) -> None:
         self._codes(attribute)

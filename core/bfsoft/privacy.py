@@ -31,7 +31,8 @@ def exact_epsilon(rho: float, delta: float) -> float:
         return 0.0
     if math.isinf(rho):
         return math.inf
-    return float(get_epsilon_gaussian(1.0 / math.sqrt(2.0 * rho), delta))
+    with np.errstate(divide="ignore"):  # it takes log 0 where ε is 0
+        return float(get_epsilon_gaussian(1.0 / math.sqrt(2.0 * rho), delta))
 
 
 def attacker_success(rho: np.ndarray | float) -> np.ndarray:
@@ -118,10 +119,11 @@ def _check_number(name: str, given: object) -> None:
 def _rho_of_epsilon(epsilon: float, delta: float) -> float:
     from dp_accounting import get_sigma_gaussian
 
-    rho = 0.5 / float(get_sigma_gaussian(epsilon, delta)) ** 2
+    with np.errstate(divide="ignore"):
+        rho = 0.5 / float(get_sigma_gaussian(epsilon, delta)) ** 2
     # The solver stops within a tolerance on either side: step down until the claim holds as computed.
     while exact_epsilon(rho, delta) > epsilon:
-        rho *= 1.0 - 1e-12 * max(1.0, 1.0 / epsilon)
+        rho *= 1.0 - min(0.5, 1e-12 * max(1.0, 1.0 / epsilon))
     return rho
 
 

@@ -89,6 +89,8 @@ def protection(policy: Policy, attribute: str, vote: Vote, budget: Budget) -> Pr
     else:
         shift, edge = np.where(apart, SQRT2, 0.0), SQRT2
     hops = policy.hops(attribute)
+    # Of a path that does not exist nothing is known, not even where an edge moves nothing (0 · ∞).
+    path = np.where(np.isfinite(hops), np.where(np.isfinite(hops), hops, 0.0) * edge, math.inf)
 
     def zcdp(moved: np.ndarray) -> np.ndarray:
         if noise > 0:
@@ -100,7 +102,7 @@ def protection(policy: Policy, attribute: str, vote: Vote, budget: Budget) -> Pr
         values=values.values,
         delta=budget.delta,
         hops=hops,
-        by_path=zcdp(hops * edge),
+        by_path=zcdp(path),
         by_distance=zcdp(shift),
         worst=budget.rho * (full_sensitivity(vote).l2 / noise) ** 2 if noise > 0 else math.inf,
     )
