@@ -353,7 +353,7 @@ class Slider {
     this.current = value;
     if (Number(this.input.value) !== value) this.input.value = String(value);
     const typing = this.exact.matches(":focus") && Number(this.exact.value) === value;
-    if (!typing) this.exact.value = String(Number(value.toPrecision(8)));
+    if (!typing) this.exact.value = String(Number(value.toPrecision(6)));
     this.track.style.setProperty("--at", clamp(this.fraction(value), 0, 1));
     const said = this.describe(value);
     this.note.textContent = said.note ?? "";
@@ -913,8 +913,8 @@ class Canvas {
       this.domain = domain;
       this.data = data;
       this.revision = Math.max(this.revision, incoming);
+      this.mode = this.modeOf(data.rule);
       this.adopt(data);
-      this.mode = this.modeOf(this.rule);
       this.past = [];
       this.future = [];
       this.build();
@@ -930,8 +930,8 @@ class Canvas {
       const same = sameRule(data.attribute, this.rule, data.rule ?? null) && this.tau === data.tau && this.closeWeights(data.weights);
       if (!same) {
         this.revision = incoming;
+        if (data.rule || (this.mode !== "draw" && this.mode !== "blocks")) this.mode = this.modeOf(data.rule);
         this.adopt(data);
-        if (!(this.rule === null && (this.mode === "draw" || this.mode === "blocks"))) this.mode = this.modeOf(this.rule);
         this.past = [];
         this.future = [];
         this.showMode();
@@ -995,16 +995,14 @@ class Canvas {
     const now = this.snapshot();
     const before = this.saved;
     const unchanged = now.rule === before.rule && now.tau === before.tau && now.weights === before.weights;
-    if (message) this.say(message);
-    this.refresh();
-    if (unchanged) {
-      this.saved = now;
-    } else {
+    this.saved = now;
+    if (!unchanged) {
       this.past.push(before);
       this.future = [];
-      this.saved = now;
       this.send();
     }
+    this.refresh();
+    if (message) this.say(message);
     this.takeWaiting();
   }
 
@@ -1234,7 +1232,7 @@ class Canvas {
     return element(
       "dl", { class: "bf-readouts" },
       ...wanted.map(([key, label, note]) => {
-        this.outputs[key] = element("output", { "data-readout": key, "data-raw": "" });
+        this.outputs[key] = element("span", { class: "bf-number", "data-readout": key, "data-raw": "" });
         this.notes[key] = element("small", {}, note);
         return element("div", { class: `bf-readout bf-readout-${key}` }, element("dt", {}, label), element("dd", {}, this.outputs[key], this.notes[key]));
       }),
@@ -1446,6 +1444,7 @@ class Canvas {
     const coarse = event.pointerType === "touch";
     const at = this.point(event);
     const value = this.view.valueAt(at, coarse);
+    this.hoverAt = null; // a hover still due would speak over what this press is about to say
     if (event.target.closest?.(".bf-branch, .bf-cross")) return;
     if (event.shiftKey) this.drag = { kind: "lasso", from: at };
     else if (value !== null) this.drag = { kind: this.mode === "blocks" ? "span" : "edge", value };
@@ -1566,6 +1565,10 @@ class Canvas {
   }
 
   tell(value) {
+    if (this.picked !== null) {
+      this.status.textContent = value === this.picked ? this.pickedHint() : `Enter or a click joins ${this.name(this.picked)} and ${this.name(value)}; Delete erases their edge.`;
+      return;
+    }
     const near = this.edges.neighbours(value);
     this.status.textContent = near.length ? `${this.name(value)} is joined to ${this.namesOf(near)}.` : `${this.name(value)} is joined to nothing.`;
   }
@@ -1657,13 +1660,16 @@ class Canvas {
     this.tell(this.current);
   }
 
+  pickedHint() {
+    return `${this.name(this.picked)} picked. Choose a second value to join them, or press Escape.`;
+  }
+
   /** First value, then second: Enter, click and tap all come here. */
   pick(value) {
     if (this.picked === null) {
       this.picked = value;
       this.view.mark("is-picked", [value]);
-      this.say(`${this.name(value)} picked. Choose a second value to join them, or press Escape.`);
-      return;
+      return this.say(this.pickedHint());
     }
     const first = this.picked;
     this.picked = null;
