@@ -1,0 +1,20 @@
+"""The app's entry: pages, the scenario strip above each of them, and the URL that holds the scenario."""
+
+import streamlit as st
+
+from bfsoft_explorer import state
+from bfsoft_explorer.resources import ICON, pages
+from bfsoft_explorer.strip import show_strip
+
+st.set_page_config(page_title="BF-Soft Explorer", page_icon=str(ICON), layout="wide")
+
+page = st.navigation(
+    [
+        st.Page(pages() / "policy.py", title="Policy", icon=":material/share:", default=True),
+        st.Page(pages() / "synthesis.py", title="Synthesis", icon=":material/table_chart:"),
+    ],
+    position="top",
+)
+state.follow_url()
+show_strip()
+page.run()

@@ -1,0 +1,49 @@
+"""Charts of a policy: how far each attribute reaches."""
+
+from __future__ import annotations
+
+import altair as alt
+import pandas as pd
+
+from bfsoft import Policy
+
+from .. import words
+from .style import CALM, QUIET, SIGNAL, title
+
+
+def reach_text(policy: Policy) -> str:
+    """The finding of ``reach_bars``: which attribute sets the reach."""
+    widest = policy.widest_edge
+    if widest is None:
+        return "No attribute is protected yet"
+    return f"{widest.attribute} sets the reach: {words.number(widest.length)} ({widest.a} ↔ {widest.b})"
+
+
+def reach_bars(policy: Policy) -> alt.Chart:
+    """Reach r_j of each attribute as bars, in units of distance; the one that sets the record's reach stands out."""
+    widest = policy.widest_edge
+    rows = []
+    for name, reach in policy.reaches.items():
+        own = policy.widest(name)
+        rows.append(
+            {
+                "attribute": name,
+                "reach": reach,
+                "shown": words.number(reach) if own else "unprotected",
+                "edge": f"{own.a} ↔ {own.b}" if own else "none",
+                "sets": bool(widest and widest.attribute == name),
+            }
+        )
+    base = alt.Chart(pd.DataFrame(rows)).encode(
+        y=alt.Y("attribute:N", sort=None, title=None, axis=alt.Axis(labelLimit=160)),
+        tooltip=["attribute", alt.Tooltip("reach:Q", format=".6g"), alt.Tooltip("edge", title="widest edge")],
+    )
+    top = max(max(policy.reaches.values()), 1e-9)
+    bars = base.mark_bar(height=14, cornerRadiusEnd=3).encode(
+        x=alt.X(
+            "reach:Q", title="reach (distance)", scale=alt.Scale(domain=[0, top * 1.25]), axis=alt.Axis(tickCount=4)
+        ),
+        color=alt.condition("datum.sets", alt.value(SIGNAL), alt.value(CALM)),
+    )
+    labels = base.mark_text(align="left", dx=4, color=QUIET).encode(x="reach:Q", text="shown")
+    return (bars + labels).properties(title=title(reach_text(policy)), height=alt.Step(26))

@@ -1,0 +1,24 @@
+"""How every chart looks: colours, titles and the parts that several charts share."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import altair as alt
+
+# Okabe and Ito's palette, which the common kinds of colour-blindness keep apart; mid-tones that carry on both themes.
+COLOURS = {"Hard": "#E08A00", "BF-Soft": "#2384D6", "Tab-PE": "#8F5FBF", "data": "#8A949E"}
+SIGNAL, CALM, QUIET = "#D55E00", "#7FA6C9", "#8A949E"
+
+
+def title(finding: str, detail: str = "") -> alt.TitleParams:
+    """A chart's title: the finding, and below it what one must know to read it."""
+    return alt.TitleParams(
+        finding, subtitle=detail or [], anchor="start", fontSize=15, subtitleFontSize=12, subtitleColor=QUIET, offset=12
+    )
+
+
+def by_source(field: str, names: Sequence[str]) -> alt.Color:
+    """The fixed colour of each method and of the data, with a legend above the chart."""
+    scale = alt.Scale(domain=[*names], range=[COLOURS[name] for name in names])
+    return alt.Color(f"{field}:N", scale=scale, legend=alt.Legend(orient="top", title=None))

@@ -1,0 +1,135 @@
+"""The app's one state: the scenario, the table it runs on, and the URL that brings both back after a reload.
+
+Pages read the scenario and replace it; nothing else that a user can set lives anywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import streamlit as st
+
+import bfsoft as bf
+from bfsoft import Scenario
+from bfsoft.errors import BFSoftError
+
+from . import share
+
+FIRST_SAMPLE = "adult"
+_SCENARIO, _URL, _NOTICE, _TABLE, _GATHERED = "scenario", "url", "notice", "table", "gathered"
+
+
+def scenario() -> Scenario:
+    """The scenario that every page shows; the first sample's in a new session."""
+    if _SCENARIO not in st.session_state:
+        st.session_state[_SCENARIO] = bf.load_scenario(FIRST_SAMPLE)
+    return st.session_state[_SCENARIO]
+
+
+def replace(**changes: Any) -> None:
+    """Change settings of the scenario; a setting that does not fit is refused with a notice and nothing is lost."""
+    try:
+        st.session_state[_SCENARIO] = scenario().replace(**changes)
+    except BFSoftError as error:
+        notify(str(error))
+
+
+def adopt(new: Scenario) -> None:
+    """Take another scenario in place of the present one; a table of one's own stays while it still fits."""
+    st.session_state[_SCENARIO] = new
+    table = st.session_state.get(_TABLE)
+    if table is not None and table.domain.attributes != new.domain.attributes:
+        del st.session_state[_TABLE]
+
+
+def notify(message: str) -> None:
+    """Have the next run show an error once, above the page."""
+    st.session_state[_NOTICE] = message
+
+
+def take_notice() -> str | None:
+    """The message to show now, if any; it is shown once."""
+    return st.session_state.pop(_NOTICE, None)
+
+
+def bound(widget: Callable[..., Any], label: str, setting: str, **options: Any) -> Any:
+    """A widget that shows one setting of the scenario and changes it; its value is always the scenario's.
+
+    ``to_widget`` and ``to_setting`` translate between the two where they differ.
+    """
+    to_widget: Callable[[Any], Any] = options.pop("to_widget", lambda value: value)
+    to_setting: Callable[[Any], Any] = options.pop("to_setting", lambda value: value)
+    key = f"bound:{setting}"
+    st.session_state[key] = to_widget(getattr(scenario(), setting))
+
+    def changed() -> None:
+        if st.session_state[key] is not None:
+            replace(**{setting: to_setting(st.session_state[key])})
+
+    return widget(label, key=key, on_change=changed, **options)
+
+
+def keep_table(records: bf.Records | None) -> None:
+    """Run on a table of one's own, held in memory for this session only; None goes back to the sample."""
+    if records is None:
+        st.session_state.pop(_TABLE, None)
+    else:
+        st.session_state[_TABLE] = records
+
+
+def own_table() -> bf.Records | None:
+    """The table that the user brought, if any."""
+    return st.session_state.get(_TABLE)
+
+
+def records() -> bf.Records | None:
+    """The records to run on: the user's own table, or the scenario's sample; None when there is neither.
+
+    Raises BFSoftError where the sample does not fit the scenario's domain.
+    """
+    now = scenario()
+    table = own_table()
+    if table is not None:
+        return table.on(now.domain)
+    if now.data not in bf.samples():
+        return None
+    kept = st.session_state.get(_GATHERED)
+    if kept is None or kept[0] != (now.data, now.domain.attributes):
+        gathered = bf.Records.of_frame(now.domain, bf.load_data(now.data, now.domain))
+        kept = st.session_state[_GATHERED] = ((now.data, now.domain.attributes), gathered)
+    return kept[1].on(now.domain)
+
+
+def follow_url() -> None:
+    """Take the scenario from the URL where it asks for another one, then make the URL say the present one.
+
+    The URL asks on the first run of a session (a link, a reload) and after the browser's back button.
+    """
+    asked = {name: st.query_params[name] for name in ("sample", "s") if name in st.query_params}
+    if asked and asked != st.session_state.get(_URL):
+        try:
+            adopt(share.from_link(asked["s"]) if "s" in asked else bf.load_scenario(_sample(asked["sample"])))
+        except BFSoftError as error:
+            notify(f"The link could not be opened: {error}")
+    said = link_parameters(scenario())
+    st.session_state[_URL] = said
+    if asked != said:
+        for name in asked.keys() - said.keys():
+            del st.query_params[name]
+        for name, text in said.items():
+            st.query_params[name] = text
+
+
+def _sample(name: str) -> str:
+    if name not in bf.samples():
+        raise bf.errors.ScenarioError(f"there is no sample {name!r}; there are {', '.join(bf.samples())}")
+    return name
+
+
+def link_parameters(now: Scenario) -> dict[str, str]:
+    """The query parameters that bring a scenario back: a sample's name, or all of it; none where it is too long."""
+    if now.data in bf.samples() and now == bf.load_scenario(now.data):
+        return {"sample": now.data}
+    link = share.to_link(now)
+    return {"s": link} if len(link) <= share.LONGEST else {}

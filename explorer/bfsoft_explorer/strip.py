@@ -1,0 +1,96 @@
+"""The strip on every page: the scenario in one line, and the menu that opens, saves and shares it."""
+
+from __future__ import annotations
+
+from html import escape
+
+import streamlit as st
+
+import bfsoft as bf
+from bfsoft import Scenario, SoftVote, sensitivity_bound
+from bfsoft.errors import BFSoftError
+
+from . import state, words
+
+# Only what Streamlit has no layout for: labels and values flowing in one line. !important outdoes its list margins.
+_STYLE = """<style>
+.bfsoft-strip {display: flex; flex-wrap: wrap; gap: 0.15rem 1.4rem; font-size: 0.875rem;}
+.bfsoft-strip, .bfsoft-strip * {margin: 0 !important; padding: 0 !important;}
+.bfsoft-strip div {display: flex; gap: 0.4rem; align-items: baseline;}
+.bfsoft-strip dt {opacity: 0.7; font-weight: 400;}
+.bfsoft-strip dd {font-weight: 600; font-variant-numeric: tabular-nums;}
+</style>"""
+
+
+def facts(scenario: Scenario, data: str) -> list[tuple[str, str, str]]:
+    """What the strip says, as (label, short value, full value or explanation)."""
+    policy, budget = scenario.policy, scenario.budget
+    bound = sensitivity_bound(policy, SoftVote(scenario.tau))
+    return [
+        ("data", data, "the table that syntheses run on"),
+        ("policy", words.summary(policy), "which values must be confusable with which"),
+        ("reach r", words.number(policy.reach), f"{policy.reach!r}: the longest protected substitution"),
+        ("τ", words.number(scenario.tau), "temperature of the soft vote, in units of distance"),
+        ("L2 bound", words.number(bound.l2), f"{bound.l2!r} = √2 tanh(r/2τ), at least 1 with participation"),
+        ("noise ratio q", words.number(bound.ratio), f"{bound.ratio!r}: the soft vote's noise over the hard vote's"),
+        (
+            "ε",
+            f"{words.number(budget.epsilon)} at δ = {budget.delta:g}",
+            f"{budget.epsilon!r}, exact; ρ = {budget.rho!r}",
+        ),
+    ]
+
+
+def data_name() -> str:
+    """What the strip calls the data: a sample's name, or the user's own table."""
+    if state.own_table() is not None:
+        return "your table"
+    return state.scenario().data or "none chosen"
+
+
+def show_strip() -> None:
+    """Draw the strip, its menu, and any notice that waits."""
+    row = st.container(horizontal=True, vertical_alignment="center")
+    items = "".join(
+        f'<div title="{escape(full)}"><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>'
+        for label, value, full in facts(state.scenario(), data_name())
+    )
+    row.html(f'{_STYLE}<dl class="bfsoft-strip" aria-label="The scenario">{items}</dl>', width="stretch")
+    with row.popover("Scenario", icon=":material/folder_open:", help="Open, save or share all that is set"):
+        _menu()
+    notice = state.take_notice()
+    if notice:
+        st.error(notice, icon=":material/error:")
+
+
+def _menu() -> None:
+    now = state.scenario()
+    names = bf.samples()
+    ready = {name: f"{name}: {bf.load_scenario(name).title}" for name in names}
+    ready |= {name: f"{name}: {scenario.title}" for name, scenario in bf.policies().items()}
+    chosen = st.selectbox("Start from a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
+    st.button("Open it", on_click=_open_ready, args=(chosen,), icon=":material/play_arrow:", width="stretch")
+    st.file_uploader("Or open a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_open_file)
+    st.download_button(
+        "Save as YAML", now.dumps(), "scenario.yaml", "application/yaml", icon=":material/download:", width="stretch"
+    )
+    if state.link_parameters(now):
+        st.caption("The address of this page is a link to exactly this scenario. It never holds records.")
+    else:
+        st.warning("This policy is too long for a link. Save it as YAML: a reload of the page would lose it.")
+
+
+def _open_ready(name: str) -> None:
+    state.adopt(bf.load_scenario(name))
+
+
+def _open_file() -> None:
+    upload = st.session_state.get("menu:file")
+    if upload is None:
+        return
+    try:
+        state.adopt(Scenario.loads(upload.getvalue().decode("utf-8-sig")))
+    except UnicodeDecodeError:
+        state.notify(f"{upload.name} is not UTF-8 text; a scenario file is YAML saved as UTF-8.")
+    except BFSoftError as error:
+        state.notify(f"{upload.name}: {error}")

@@ -1,0 +1,121 @@
+"""What a policy buys, costs and leaves open, in plain words computed from the policy; knows nothing of pages."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from bfsoft import Budget, Edge, Policy, Sensitivity, sensitivity_bound
+from bfsoft.votes import SoftVote
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A number to a few significant digits, without an exponent where people read better without."""
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "∞"
+    if 1e-4 <= abs(value) < 1e6:
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        text = f"{value:,.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    return f"{value:.{digits - 1}e}"
+
+
+def edge(widest: Edge) -> str:
+    """An edge as people say it: ``age 17 ↔ 24``."""
+    return f"{widest.attribute} {widest.a} ↔ {widest.b}"
+
+
+def rule(policy: Policy, attribute: str) -> str:
+    """An attribute's rule in a few words."""
+    given = policy.rules.get(attribute)
+    if given is None or not policy.edge_count(attribute):
+        return "unprotected"
+    kind = type(given).__name__
+    if kind == "Threshold":
+        return f"θ = {number(given.theta, 6)}"  # type: ignore[attr-defined]
+    if kind == "Blocks":
+        count = sum(len(block) > 1 for block in given.blocks)  # type: ignore[attr-defined]
+        return f"{count} {'block' if count == 1 else 'blocks'}"
+    if kind == "Complete":
+        return "complete"
+    count = policy.edge_count(attribute)
+    return f"{count:,} {'edge' if count == 1 else 'edges'}"
+
+
+def summary(policy: Policy) -> str:
+    """The whole policy in a line: ``age θ = 7 · income complete``."""
+    parts = [f"{name} {rule(policy, name)}" for name in policy.domain.names if policy.edge_count(name)]
+    return " · ".join(parts) if parts else "nothing protected"
+
+
+def what_it_buys(policy: Policy, vote: SoftVote, bound: Sensitivity) -> str:
+    """The gain of softness under this policy, in one sentence."""
+    if bound.l2 == 0:
+        return "The policy has no edges, so it asks for no noise and protects nobody. Draw an edge to begin."
+    factor = 1.0 / bound.ratio**2
+    if bound.ratio > 0.98:
+        return (
+            f"The soft vote needs {number(bound.ratio)} of the hard vote's noise: almost all of it. "
+            f"The reach {number(policy.reach)} is wide against τ = {number(vote.tau)}."
+        )
+    return (
+        f"The soft vote needs {number(bound.ratio)} of the hard vote's noise: as if you had "
+        f"{number(factor)} times the budget."
+    )
+
+
+def warnings(policy: Policy, vote: SoftVote) -> list[str]:
+    """What an owner should know before relying on the policy; most serious first."""
+    said = []
+    reach_setter = policy.widest_edge
+    if policy.unprotected:
+        names = " and ".join([", ".join(policy.unprotected[:-1]), policy.unprotected[-1]]).removeprefix(" and ")
+        said.append(f"**{names}** may be learnt exactly: no edge protects any of the values.")
+    if reach_setter is not None:
+        attribute = policy.domain[reach_setter.attribute]
+        if attribute.kind == "categorical" and reach_setter.length > 0:
+            kind = "binary" if len(attribute.values) == 2 else "flat categorical"
+            calmer = policy.with_rule(attribute.name, None)
+            said.append(
+                f"**{attribute.name}** is {kind}: any edge costs its whole weight, {number(reach_setter.length)}. "
+                f"Without it the reach would be {number(calmer.reach)} and the noise ratio "
+                f"{number(sensitivity_bound(calmer, vote).ratio)} instead of "
+                f"{number(sensitivity_bound(policy, vote).ratio)}."
+            )
+    for name in policy.domain.names:
+        if not policy.edge_count(name):
+            continue
+        sizes = np.bincount(policy.components(name))
+        alone = int((sizes == 1).sum())
+        if len(sizes) > 1:
+            isolated = (
+                f"; {alone} of them {'is a single value' if alone == 1 else 'are single values'}" if alone else ""
+            )
+            said.append(
+                f"**{name}** falls into {len(sizes)} unconnected groups{isolated}. "
+                "The policy does not hide which group a person is in."
+            )
+        given, values = policy.rules[name], policy.domain[name]
+        theta = getattr(given, "theta", None)
+        widest = values.high - values.low if values.kind == "numeric" else values.span
+        if theta is not None and theta > widest:
+            said.append(f"**{name}**: θ = {number(theta, 6)} goes beyond the whole range, {number(widest, 6)}.")
+    return said
+
+
+def whole_release(policy: Policy, vote: SoftVote, budget: Budget) -> str:
+    """What the release promises for any two records at all, listed by the policy or not."""
+    from bfsoft.privacy import attacker_success, exact_epsilon
+    from bfsoft.sensitivity import full_sensitivity
+
+    noise = sensitivity_bound(policy, vote).l2
+    if noise == 0:
+        return "Without noise there is no promise for any pair."
+    worst = budget.rho * (full_sensitivity(vote).l2 / noise) ** 2
+    return (
+        f"Even for pairs that the policy does not list, the release is {number(worst)}-zCDP: "
+        f"ε at most {number(exact_epsilon(worst, budget.delta))} at δ = {budget.delta:g}, and an attacker who knows "
+        f"all else tells two values apart at most {number(100 * float(attacker_success(worst)))} % of the time "
+        "(50 % is guessing)."
+    )
