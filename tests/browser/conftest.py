@@ -139,6 +139,12 @@ class serve_streamlit:
 
 
 @pytest.fixture(scope="session")
+def serve() -> type[serve_streamlit]:
+    """A context manager that serves any Streamlit script: ``with serve(script, folder_for_its_log) as url``."""
+    return serve_streamlit
+
+
+@pytest.fixture(scope="session")
 def harness_url() -> Iterator[str]:
     """A page that holds nothing but the canvas module; ``mount(data)`` puts a canvas on it."""
     served = {
