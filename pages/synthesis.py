@@ -119,36 +119,42 @@ def show(done: Comparison) -> None:
         st.info("Settings have changed since this run; press Run to see their effect.", icon=":material/history:")
     if done.stopped:
         st.warning(f"Stopped after round {len(done.rounds['Hard'])} of {done.scenario.rounds}; these are its results.")
-    orders = sorted({row["k"] for row in done.errors})
-    k = st.segmented_control(
-        "Error over", orders, default=min(2, orders[-1]), required=True, key="synthesis:k",
-        format_func=lambda k: f"{k}-way marginals" if k > 1 else "single attributes", label_visibility="collapsed",
-        help="Mean total variation distance between data and synthetic table over all marginals of so many attributes.",
-    )  # fmt: skip
+    names, completed = list(done.scenario.domain.names), min(map(len, done.rounds.values()))
+    k, attribute, at = view_controls(done, names, completed)
     errors = done.error_frame(k)
-    names = list(done.scenario.domain.names)
-    top, side = st.columns(2, gap="large")
-    top.altair_chart(charts.error_curves(errors, done.scenario.rounds), alt=charts.error_text(errors))
-    completed = min(map(len, done.rounds.values()))
-    at = completed
-    with side:
-        if st.session_state.get("synthesis:attribute") not in names:
-            st.session_state["synthesis:attribute"] = names[0]
-        attribute = st.session_state["synthesis:attribute"]
-        place = st.container()
-        controls_row = st.columns([1, 1], gap="medium")
-        attribute = controls_row[0].selectbox("Attribute", names, key="synthesis:attribute")
-        if completed > 1 and not done.running:
-            at = controls_row[1].slider("After round", 1, completed, completed, key="synthesis:at")
-        tables = {name: rounds[at - 1].selected for name, rounds in done.rounds.items()}
-        frame = charts.marginal_frame(done.fidelity, attribute, tables)
-        numeric = done.scenario.domain[attribute].kind == "numeric"
-        place.altair_chart(charts.marginal_chart(frame, attribute, numeric), alt=charts.marginal_text(frame, attribute))
+    tables = {name: rounds[at - 1].selected for name, rounds in done.rounds.items()}
+    marginals = charts.marginal_frame(done.fidelity, attribute, tables)
+    numeric = done.scenario.domain[attribute].kind == "numeric"
+    left, right = st.columns(2, gap="large")
+    left.altair_chart(charts.error_curves(errors, done.scenario.rounds), alt=charts.error_text(errors))
+    right.altair_chart(
+        charts.marginal_chart(marginals, attribute, numeric), alt=charts.marginal_text(marginals, attribute)
+    )
     for column, (name, rounds) in zip(st.columns(len(done.rounds), gap="large"), done.rounds.items(), strict=True):
         each = rounds[at - 1]
         column.altair_chart(charts.vote_chart(name, each), alt=charts.vote_text(name, each))
     if not done.running:
         downloads(done)
+
+
+def view_controls(done: Comparison, names: list[str], completed: int) -> tuple[int, str, int]:
+    """What to look at: the order of marginals, an attribute, and after which round."""
+    orders = sorted({row["k"] for row in done.errors})
+    if st.session_state.get("synthesis:attribute") not in names:
+        st.session_state["synthesis:attribute"] = names[0]
+    first, second, third = st.columns([1.5, 1, 1.5], gap="medium")
+    k = first.segmented_control(
+        "Error over", orders, default=min(2, orders[-1]), required=True, key="synthesis:k", persist_state="session",
+        format_func=lambda k: f"{k}-way marginals" if k > 1 else "attributes",
+        help="Mean total variation between data and synthetic table over all marginals of so many attributes: "
+        "0 is equality, 1 is nothing in common.",
+    )  # fmt: skip
+    attribute = second.selectbox("Attribute", names, key="synthesis:attribute", persist_state="session")
+    if completed < 2 or done.running:
+        return k, attribute, completed
+    # Another run may have fewer rounds; the key carries their number so that the slider starts at the last.
+    at = third.slider("After round", 1, completed, completed, key=f"synthesis:at:{id(done)}")
+    return k, attribute, at
 
 
 def downloads(done: Comparison) -> None:
