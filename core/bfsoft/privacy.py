@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -35,6 +35,11 @@ def exact_epsilon(rho: float, delta: float) -> float:
         return float(get_epsilon_gaussian(1.0 / math.sqrt(2.0 * rho), delta))
 
 
+def epsilon_zcdp(rho: float, delta: float) -> float:
+    """ε at δ as the paper converts ρ-zCDP: ρ + 2√(ρ ln(1/δ)) (Bun and Steinke 2016, Proposition 1.3)."""
+    return rho + 2.0 * math.sqrt(rho * math.log(1.0 / delta))
+
+
 def attacker_success(rho: np.ndarray | float) -> np.ndarray:
     """How often an attacker who knows all else tells two values apart, from a 50:50 start, at most (THEORY, "Privacy").
 
@@ -43,6 +48,36 @@ def attacker_success(rho: np.ndarray | float) -> np.ndarray:
     from scipy.special import ndtr
 
     return ndtr(np.sqrt(2.0 * np.asarray(rho, dtype=float)) / 2.0)
+
+
+def rho_of_epsilon_zcdp(epsilon: float, delta: float) -> float:
+    """The largest ρ that the paper's conversion reports as at most ``epsilon`` at δ; both positive.
+
+    ε = ρ + 2√(ρL) with L = ln(1/δ) is (√ρ + √L)² − L, so √ρ = √(L + ε) − √L = ε / (√(L + ε) + √L): the last form
+    loses no digits to cancellation at small ε. Rounded down, so that the claim holds as computed.
+    """
+    log = math.log(1.0 / delta)
+    rho = (epsilon / (math.sqrt(log + epsilon) + math.sqrt(log))) ** 2
+    return _rounded_down(rho, lambda rho: epsilon_zcdp(rho, delta) <= epsilon)
+
+
+def rho_of_success(success: float) -> float:
+    """The largest ρ at which an attacker is right with probability at most ``success``, in (1/2, 1).
+
+    Φ(√(2ρ)/2) = p gives ρ = 2 Φ⁻¹(p)² (the inverse of ``attacker_success``); rounded down in the same way.
+    """
+    from scipy.special import ndtri
+
+    return _rounded_down(2.0 * float(ndtri(success)) ** 2, lambda rho: float(attacker_success(rho)) <= success)
+
+
+def _rounded_down(rho: float, holds: Callable[[float], bool]) -> float:
+    """ρ, or the first a few units in the last place below it for which the claim holds as computed."""
+    step = 2.0**-52
+    while rho > 0 and not holds(rho):
+        rho *= 1.0 - step
+        step = min(0.5, 2.0 * step)
+    return rho
 
 
 def noise_scale(sensitivity: float, rho: float) -> float:
@@ -71,17 +106,35 @@ class Budget:
     def __init__(self, rho: float | None = None, epsilon: float | None = None, delta: float = DEFAULT_DELTA) -> None:
         if (rho is None) == (epsilon is None):
             raise BudgetError("give a budget as either rho or epsilon")
-        _check_number("δ", delta)
-        if not 0 < delta < 1:
-            raise BudgetError(f"δ must lie between 0 and 1, got {delta!r}; 1e-5 is usual")
+        _check_delta(delta)
         object.__setattr__(self, "delta", float(delta))
         name, given = ("ρ", rho) if epsilon is None else ("ε", epsilon)
-        _check_number(name, given)
+        _check_positive(name, given)
         assert given is not None
-        if given <= 0:
-            raise BudgetError(f"{name} must be above 0, got {given!r}")
         spent = float(given) if epsilon is None else _rho_of_epsilon(float(given), float(delta))
         object.__setattr__(self, "rho", spent)
+
+    @classmethod
+    def of_epsilon_zcdp(cls, epsilon: float, delta: float = DEFAULT_DELTA) -> Budget:
+        """The budget whose ε *by the paper's formula* is the given one; raises BudgetError as the constructor does.
+
+        >>> round(Budget.of_epsilon_zcdp(0.16).rho, 5)
+        0.00055
+        """
+        _check_delta(delta)
+        _check_positive("ε", epsilon)
+        return cls(rho=rho_of_epsilon_zcdp(float(epsilon), float(delta)), delta=delta)
+
+    @classmethod
+    def of_success(cls, success: float, delta: float = DEFAULT_DELTA) -> Budget:
+        """The budget at which an attacker's best chance is the given one, between 1/2 and 1; else BudgetError."""
+        _check_number("the attacker's success", success)
+        if not 0.5 < success < 1:
+            raise BudgetError(
+                f"the attacker's success must lie between 0.5, which is guessing, and 1, which is certainty; "
+                f"got {success!r}"
+            )
+        return cls(rho=rho_of_success(float(success)), delta=delta)
 
     @cached_property
     def epsilon(self) -> float:
@@ -91,7 +144,7 @@ class Budget:
     @property
     def epsilon_zcdp(self) -> float:
         """ε as the paper reports it: ρ + 2√(ρ ln(1/δ)), an upper bound of the exact ε."""
-        return self.rho + 2.0 * math.sqrt(self.rho * math.log(1.0 / self.delta))
+        return epsilon_zcdp(self.rho, self.delta)
 
     @property
     def success(self) -> float:
@@ -114,6 +167,18 @@ class Budget:
 def _check_number(name: str, given: object) -> None:
     if isinstance(given, bool) or not isinstance(given, numbers.Real) or not math.isfinite(given):
         raise BudgetError(f"{name} must be a finite number, got {given!r}")
+
+
+def _check_positive(name: str, given: Any) -> None:
+    _check_number(name, given)
+    if given <= 0:
+        raise BudgetError(f"{name} must be above 0, got {given!r}")
+
+
+def _check_delta(delta: Any) -> None:
+    _check_number("δ", delta)
+    if not 0 < delta < 1:
+        raise BudgetError(f"δ must lie between 0 and 1, got {delta!r}; 1e-5 is usual")
 
 
 def _rho_of_epsilon(epsilon: float, delta: float) -> float:
