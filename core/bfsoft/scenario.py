@@ -177,9 +177,11 @@ class Scenario(BaseModel):
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
-        """The closed-form bound for this policy and vote."""
-        from .sensitivity import sensitivity_bound
+        """The closed-form bound the method goes by: the policy's, or for Tab-PE, which is blind to it, standard DP's."""
+        from .sensitivity import full_sensitivity, sensitivity_bound
 
+        if self.vote_method.calibration == "standard":
+            return full_sensitivity(self.vote)
         return sensitivity_bound(self.policy, self.vote)
 
     def synthesize(self, records: pd.DataFrame | Records, on_round: Callable[[Any], Any] | None = None) -> Run:

@@ -95,9 +95,8 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
 
     Ctrl-C counts as a failure. Raises DataError when the place cannot be written to.
     """
+    check_writable(path)
     target = Path(os.path.realpath(path))  # through a link, so that the link stays one
-    if target.is_dir():
-        raise DataError(f"{os.fspath(path)}: is a directory; give the name of a file")
     if target.exists() and not target.is_file():  # a pipe or device has nothing to take the place of
         with open(target, "wb") as file:
             yield file
@@ -120,6 +119,17 @@ def atomic(path: str | os.PathLike[str]) -> Iterator[IO[bytes]]:
         raise
     except OSError as error:
         raise DataError(f"{os.fspath(path)}: cannot be written: {error.strerror}") from None
+
+
+def check_writable(path: str | os.PathLike[str]) -> None:
+    """Raise DataError now for a place that could not be written to later."""
+    target = Path(os.path.realpath(path))
+    if target.is_dir():
+        raise DataError(f"{os.fspath(path)}: is a directory; give the name of a file")
+    if not target.parent.is_dir():
+        raise DataError(f"{os.fspath(path)}: there is no directory {os.path.dirname(path)!r}; make it first")
+    if not os.access(target if target.exists() and not target.is_file() else target.parent, os.W_OK):
+        raise DataError(f"{os.fspath(path)}: cannot be written: permission denied")
 
 
 # ------------------------------------------------------------------ from file to text
