@@ -477,6 +477,28 @@ def test_a_thousand_values_and_fifty_thousand_edges_are_drawn_in_bundles(mount, 
     assert raw(page) == pytest.approx(0.5 * 800 / 999, rel=0.01)
 
 
+def test_a_hundred_thousand_values_still_draw_group_and_answer(mount):
+    gain = bf.Domain([bf.Numeric("gain", 0, 99_999), bf.Categorical("flag", ["no", "yes"])])
+    page = mount(canvas_data(bf.Policy(gain, {"gain": bf.Threshold(1000)}), "gain", tau=0.03))
+    expect(page.locator(".bf-summary")).to_contain_text("99,499,500 edges on 100,000 values")
+    assert page.evaluate(STRANDS) <= 1300
+    assert page.locator("[data-value]").count() < 2000
+    assert raw(page) == pytest.approx(0.5 * 1000 / 99_999)
+    page.locator("[data-mode=draw]").click()
+    expect(page.get_by_role("status")).to_contain_text("too many to edit one by one")
+    page.locator("[data-action=clear]").click()
+    page.locator("[data-mode=blocks]").click()
+    x, y = centre(value(page, 99_999))
+    axis = x - centre(value(page, 0))[0]
+    press_at(page, (x - 400, y), (x - 200, y))
+    page.mouse.up()
+    assert raw(page) == pytest.approx(0.5 * 200 / axis, rel=0.02)
+    assert [len(block) for block in last_rule(page)["blocks"]] == [pytest.approx(100_000 * 200 / axis, rel=0.02)]
+    value(page, 0).focus()
+    page.keyboard.press("ArrowRight")
+    expect(value(page, 1)).to_be_focused()
+
+
 def test_seventy_four_ages_are_drawn_edge_by_edge(mount):
     page = mount(data(rule=bf.Threshold(7)))
     assert page.evaluate(STRANDS) == 490

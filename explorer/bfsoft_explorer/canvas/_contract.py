@@ -14,6 +14,8 @@ from bfsoft.policy import Blocks, Complete, Edges, Policy, Rule, Threshold
 
 # Weights cross as floats; a difference below this is the crossing, not the user, and must not disturb exact weights.
 _SAME_WEIGHT = 1e-9
+# A longer grid of numbers is sent as its bounds and step alone; the canvas writes the labels.
+_LISTED_VALUES = 5_000
 
 
 def canvas_data(
@@ -46,11 +48,9 @@ def canvas_data(
 
 
 def _described(attribute: Any) -> dict[str, Any]:
-    described: dict[str, Any] = {
-        "name": attribute.name,
-        "kind": attribute.kind,
-        "values": [str(value) for value in attribute.values],
-    }
+    described: dict[str, Any] = {"name": attribute.name, "kind": attribute.kind}
+    if attribute.kind != "numeric" or attribute.span < _LISTED_VALUES:
+        described["values"] = [str(value) for value in attribute.values]
     if attribute.kind == "numeric":
         described |= {"low": attribute.low, "high": attribute.high, "step": attribute.step}
     if attribute.kind == "hierarchical":

@@ -75,12 +75,23 @@ export function stepsBetween(attribute, i, j) {
   return attribute.steps ? attribute.steps[i][j] : 1;
 }
 
+const known = new WeakMap();
+
+/** The distinct numbers of steps between leaves of a tree, ascending; found once, asked for at every pointer move. */
+function levelsOf(attribute) {
+  if (!known.has(attribute)) {
+    const seen = new Set();
+    for (const row of attribute.steps ?? []) for (const steps of row) if (steps > 0) seen.add(steps);
+    known.set(attribute, [...seen].sort((a, b) => a - b));
+  }
+  return known.get(attribute);
+}
+
 /** The longest number of steps between two values; δ = steps / span. */
 export function spanOf(attribute) {
   const n = attribute.values.length;
   if (attribute.kind === "numeric") return n - 1;
-  if (!attribute.steps) return n > 1 ? 1 : 0;
-  return attribute.steps.reduce((most, row) => row.reduce((m, x) => Math.max(m, x), most), 0);
+  return attribute.steps ? (levelsOf(attribute).at(-1) ?? 0) : Number(n > 1);
 }
 
 /** How many whole steps a threshold reaches; the tolerance lets 0.3 on a grid of 0.1 be three steps, as written. */
@@ -97,6 +108,7 @@ export function edgesOf(attribute, rule) {
     const most = rule.complete ? n - 1 : thresholdSteps(attribute, rule.threshold);
     return bandEdges(n, Math.max(0, most));
   }
+  if (rule?.blocks && numeric) return blockEdges(n, rule.blocks);
   const pairs = [];
   const add = (i, j) => pairs.push(i < j ? [i, j] : [j, i]);
   if (rule?.complete || rule?.threshold !== undefined) {
@@ -130,6 +142,40 @@ function bandEdges(n, most) {
       for (let j = Math.max(0, i - width); j <= Math.min(n - 1, i + width); j++) if (j !== i) out.push(j);
       return out;
     },
+  };
+}
+
+/** All pairs within each block of grid values, never listed one by one. */
+function blockEdges(n, blocks) {
+  const members = blocks.map((block) => [...block].sort((a, b) => a - b)).filter((block) => block.length > 1);
+  const home = new Int32Array(n).fill(-1);
+  members.forEach((block, at) => block.forEach((i) => (home[i] = at)));
+  let most = 0;
+  let ties = 0;
+  let widest = null;
+  for (const block of members) {
+    const width = block.at(-1) - block[0];
+    if (width > most) {
+      most = width;
+      ties = 1;
+      widest = [block[0], block.at(-1)];
+    } else if (width === most) {
+      ties++;
+      if (block[0] < widest[0]) widest = [block[0], block.at(-1)];
+    }
+  }
+  return {
+    band: null,
+    blocks: members,
+    count: members.reduce((sum, block) => sum + (block.length * (block.length - 1)) / 2, 0),
+    most,
+    widest,
+    ties,
+    has: (i, j) => i !== j && home[i] >= 0 && home[i] === home[j],
+    each(visit) {
+      for (const block of members) for (let a = 0; a < block.length; a++) for (let b = a + 1; b < block.length; b++) visit(block[a], block[b]);
+    },
+    neighbours: (i) => (home[i] < 0 ? [] : members[home[i]].filter((j) => j !== i)),
   };
 }
 
@@ -231,6 +277,7 @@ function sameRule(attribute, a, b) {
   if (left.count !== right.count) return false;
   // a threshold and an edge list may join the same pairs and still be different things to the person editing them
   if (a && b && Object.keys(a)[0] !== Object.keys(b)[0]) return false;
+  if (left.count > LISTED_EDGES) return false;
   let same = true;
   left.each((i, j) => {
     same = same && right.has(i, j);
@@ -245,6 +292,8 @@ function sameRule(attribute, a, b) {
 const SVG = "http://www.w3.org/2000/svg";
 const DRAWN_ARCS = 1200; // more than this in one path and a frame no longer fits 16 ms on a modest laptop
 const GROUP_COLOURS = 6;
+const LISTED_EDGES = 2_000_000; // more than this one by one and the browser stalls
+const VALUE_NODES = 1500; // axes with more values keep elements for a sample of them and make the others when touched
 
 function element(tag, attributes = {}, ...children) {
   const node = document.createElement(tag);
@@ -468,6 +517,16 @@ class ArcView {
       }
       return { ...none, band: this.envelope(edges.band), light: light.join(""), count: light.length, bundles: light.length };
     }
+    if (edges.blocks) {
+      const kept = Math.max(2, Math.floor(Math.sqrt((2 * DRAWN_ARCS) / edges.blocks.length)));
+      for (const block of edges.blocks) {
+        const every = Math.max(1, (block.length - 1) / (kept - 1));
+        const sample = [];
+        for (let at = 0; at < block.length - 0.5; at += every) sample.push(block[Math.round(at)]);
+        for (let a = 0; a < sample.length; a++) for (let b = a + 1; b < sample.length; b++) light.push(this.arc(sample[a], sample[b]));
+      }
+      return { ...none, light: light.join(""), count: light.length, bundles: light.length };
+    }
     const bins = Math.min(this.n, 48);
     const bundles = new Map();
     edges.each((i, j) => {
@@ -496,7 +555,7 @@ class ArcView {
 
   /** The edge whose arc passes within a finger's width of a point, or null. */
   edgeNear(along, out, edges, slack) {
-    if (out < 3) return null;
+    if (out < 3 || edges.count > LISTED_EDGES) return null;
     let best = null;
     let least = slack;
     edges.each((i, j) => {
@@ -530,9 +589,14 @@ class ArcView {
   /** Put a class on exactly these values, touching only the ones that change. */
   mark(name, values) {
     this.marked ??= {};
+    if (values.length > VALUE_NODES) values = values.filter((i) => this.nodes[i]);
     for (const i of this.marked[name] ?? []) this.nodes[i].classList.remove(name);
-    for (const i of values) this.nodes[i].classList.add(name);
+    for (const i of values) this.nodeOf(i).classList.add(name);
     this.marked[name] = values;
+  }
+
+  nodeOf(i) {
+    return this.nodes[i];
   }
 
   rubber(from, point, to) {
@@ -552,13 +616,10 @@ class AxisView extends ArcView {
     this.values = shape("g", { class: "bf-values" });
     this.tip = shape("text", { class: "bf-tip", "text-anchor": "middle", "aria-hidden": "true" });
     this.widestLabel = shape("text", { class: "bf-widest-label", "text-anchor": "middle", "aria-hidden": "true" });
-    this.nodes = this.attribute.values.map((label, i) => {
-      const node = shape("g", { class: "bf-value", "data-value": label, "data-index": i, role: "button", tabindex: "-1" });
-      node.setAttribute("aria-label", `${this.attribute.name} ${label}`);
-      node.append(shape("rect", { class: "bf-hit", height: 32 }), shape("circle", { class: "bf-dot" }));
-      return node;
-    });
-    this.values.append(...this.nodes);
+    this.nodes = new Array(this.n);
+    const every = Math.ceil(this.n / VALUE_NODES);
+    for (let i = 0; i < this.n; i += every) this.makeNode(i);
+    if (this.n) this.nodeOf(this.n - 1);
     this.svg.append(...this.layers(), this.axis, this.blockLayer, this.ticks, this.values, this.widestLabel, this.tip);
     this.node = element("div", { class: "bf-axis-view" }, this.svg);
   }
@@ -566,7 +627,9 @@ class AxisView extends ArcView {
   resize(width) {
     const side = clamp(6 + 4 * Math.max(...[0, this.n - 1].map((i) => String(this.attribute.values[i]).length)), 16, 40);
     this.width = width;
-    this.depth = clamp(width * 0.36, 120, 330);
+    // stacked, the picture leaves room for the sliders under it; beside them it may be as tall as they are
+    const stacked = width > 0.9 * this.canvas.root.clientWidth;
+    this.depth = clamp(width * (stacked ? 0.25 : 0.36), 110, stacked ? 210 : 330);
     this.base = this.depth + 26;
     this.height = this.base + 58;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
@@ -576,25 +639,47 @@ class AxisView extends ArcView {
     const gap = this.n > 1 ? room / (this.n - 1) : room;
     const radius = clamp(gap * 0.32, 1.1, 6);
     this.gap = gap;
-    this.nodes.forEach((node, i) => {
-      const x = this.n > 1 ? side + (room * i) / (this.n - 1) : width / 2;
-      this.along[i] = x;
-      const [hit, dot] = node.children;
-      hit.setAttribute("x", x - clamp(gap, 2, 36) / 2);
-      hit.setAttribute("y", this.base - 16);
-      hit.setAttribute("width", clamp(gap, 2, 36));
-      dot.setAttribute("cx", x);
-      dot.setAttribute("cy", this.base);
-      dot.setAttribute("r", radius);
-    });
+    this.radius = radius;
+    for (let i = 0; i < this.n; i++) this.along[i] = this.n > 1 ? side + (room * i) / (this.n - 1) : width / 2;
+    this.nodes.forEach((_, i) => this.place(i));
     for (const [name, value] of Object.entries({ x1: side, x2: width - side, y1: this.base, y2: this.base })) this.axis.setAttribute(name, value);
     this.layTicks(gap);
   }
 
+  makeNode(i) {
+    const label = this.attribute.values[i];
+    const node = shape("g", { class: "bf-value", "data-value": label, "data-index": i, role: "button", tabindex: "-1" });
+    node.setAttribute("aria-label", `${this.attribute.name} ${label}`);
+    node.append(shape("rect", { class: "bf-hit", height: 32 }), shape("circle", { class: "bf-dot" }));
+    this.values.append(node);
+    this.nodes[i] = node;
+    return node;
+  }
+
+  nodeOf(i) {
+    if (this.nodes[i]) return this.nodes[i];
+    this.makeNode(i);
+    if (this.width) this.place(i);
+    return this.nodes[i];
+  }
+
+  place(i) {
+    const [hit, dot] = this.nodes[i].children;
+    const x = this.along[i];
+    const wide = clamp(this.gap, 2, 36);
+    hit.setAttribute("x", x - wide / 2);
+    hit.setAttribute("y", this.base - 16);
+    hit.setAttribute("width", wide);
+    dot.setAttribute("cx", x);
+    dot.setAttribute("cy", this.base);
+    dot.setAttribute("r", this.radius);
+  }
+
   layTicks(gap) {
     const labels = this.attribute.values;
-    const wide = 8 * Math.max(...labels.map((label) => String(label).length)) + 12;
-    const nice = [1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000, 2000, 5000, 10000].find((every) => every * gap >= wide) ?? this.n;
+    const wide = 8 * labels.reduce((most, label) => Math.max(most, String(label).length), 0) + 12;
+    const rungs = [0, 1, 2, 3, 4, 5, 6].flatMap((power) => [1, 2, 5].map((times) => times * 10 ** power));
+    const nice = rungs.find((every) => every * gap >= wide) ?? this.n;
     const start = ((-Math.round(this.attribute.low / this.attribute.step) % nice) + nice) % nice;
     const chosen = new Set([0, this.n - 1]);
     for (let i = start; i < this.n; i += nice) {
@@ -650,7 +735,9 @@ class AxisView extends ArcView {
   within(from, to) {
     const low = Math.min(from.x, to.x);
     const high = Math.max(from.x, to.x);
-    return [...this.along.keys()].filter((i) => this.along[i] >= low && this.along[i] <= high);
+    const inside = [];
+    for (let i = 0; i < this.n; i++) if (this.along[i] >= low && this.along[i] <= high) inside.push(i);
+    return inside;
   }
 
   lasso(from, to) {
@@ -804,7 +891,9 @@ class RowsView extends ArcView {
   within(from, to) {
     const low = Math.min(from.y, to.y);
     const high = Math.max(from.y, to.y);
-    return [...this.along.keys()].filter((i) => this.along[i] >= low && this.along[i] <= high);
+    const inside = [];
+    for (let i = 0; i < this.n; i++) if (this.along[i] >= low && this.along[i] <= high) inside.push(i);
+    return inside;
   }
 
   lasso(from, to) {
@@ -839,6 +928,10 @@ class CardsView {
   highlight() {}
   rubber() {}
   nameWidest() {}
+
+  nodeOf(i) {
+    return this.nodes[i];
+  }
 
   mark(name, values) {
     this.nodes.forEach((node, i) => node.classList.toggle(name, values.includes(i)));
@@ -908,6 +1001,12 @@ class Canvas {
   setData(data) {
     if (!data?.attribute) return;
     const incoming = data.revision ?? 0;
+    const { kind, low, high, step, values } = data.attribute;
+    if (kind === "numeric" && !values) {
+      const count = Math.round((high - low) / step) + 1;
+      const labels = Array.from({ length: count }, (_, i) => String(Number((low + i * step).toPrecision(12))));
+      data = { ...data, attribute: { ...data.attribute, values: labels } };
+    }
     const domain = JSON.stringify([data.attribute, Object.keys(data.weights), data.chooser ?? null]);
     if (domain !== this.domain) {
       this.domain = domain;
@@ -962,12 +1061,7 @@ class Canvas {
   usualThreshold() {
     const { kind, low, high, step } = this.data.attribute;
     if (kind === "numeric") return step * Math.max(1, Math.round((high - low) / step / 10));
-    return this.levels()[0] ?? 1;
-  }
-
-  /** The distinct numbers of tree steps between leaves, ascending. */
-  levels() {
-    return [...new Set((this.data.attribute.steps ?? []).flat())].filter((steps) => steps > 0).sort((a, b) => a - b);
+    return levelsOf(this.data.attribute)[0] ?? 1;
   }
 
   modeOf(rule) {
@@ -1061,15 +1155,25 @@ class Canvas {
     return list;
   }
 
+  /** Whether the present edges are few enough to become a list; says so when they are not. */
+  listable() {
+    if (this.edges.count <= LISTED_EDGES) return true;
+    this.refresh();
+    this.say(`${plural(this.edges.count, "edge")} are too many to edit one by one: use a smaller θ, or blocks.`);
+    return false;
+  }
+
   addEdge(i, j) {
     if (i === j) return;
     if (this.edges.has(i, j)) return this.commit(`${this.name(i)} and ${this.name(j)} are joined already.`);
+    if (!this.listable()) return;
     this.setRule({ edges: [...this.listed(), i < j ? [i, j] : [j, i]] });
     this.changeMode("draw");
     this.commit(`Joined ${this.name(i)} and ${this.name(j)}.`);
   }
 
   eraseEdges(doomed, message) {
+    if (!this.listable()) return;
     const n = this.data.attribute.values.length;
     const ids = new Set(doomed.map(([i, j]) => Math.min(i, j) * n + Math.max(i, j)));
     this.setRule({ edges: this.listed().filter(([i, j]) => !ids.has(i * n + j)) });
@@ -1087,7 +1191,7 @@ class Canvas {
     const moved = new Set(values);
     const rest = this.blocks().map((block) => block.filter((i) => !moved.has(i)));
     const into = target === null ? null : rest.find((block) => block.includes(target));
-    if (into) into.push(...values);
+    if (into) for (const value of values) into.push(value);
     else rest.push(target === null ? (values.length > 1 ? [...values] : []) : [target, ...values]);
     return rest.filter((block) => block.length > 1).map((block) => block.sort((a, b) => a - b)).sort((a, b) => a[0] - b[0]);
   }
@@ -1100,6 +1204,8 @@ class Canvas {
       this.changeMode("blocks");
       return this.commit(`Made a block of ${name}.`);
     }
+    if ((values.length * (values.length - 1)) / 2 > LISTED_EDGES) return this.say("Too many values to join one by one: use blocks.");
+    if (!this.listable()) return;
     const added = [];
     for (let a = 0; a < values.length; a++) for (let b = a + 1; b < values.length; b++) if (!this.edges.has(values[a], values[b])) added.push([Math.min(values[a], values[b]), Math.max(values[a], values[b])]);
     if (!added.length) return this.commit(`The values of ${name} are joined already.`);
@@ -1122,6 +1228,7 @@ class Canvas {
       const blocks = this.blocks();
       this.setRule(blocks.length ? { blocks } : null);
     }
+    if (mode === "draw" && !this.listable()) return;
     if (mode === "draw" && this.rule && !this.rule.edges) this.setRule({ edges: this.listed() });
     this.picked = null;
     this.changeMode(mode);
@@ -1141,10 +1248,11 @@ class Canvas {
     const { kind, step } = this.data.attribute;
     if (this.rule?.threshold !== undefined && kind === "numeric") return most > 1 ? { threshold: Number(((most - 1) * step).toPrecision(12)) } : null;
     if (this.rule?.threshold !== undefined) {
-      const lower = this.levels().filter((steps) => steps < most).at(-1);
+      const lower = levelsOf(this.data.attribute).filter((steps) => steps < most).at(-1);
       return lower ? { threshold: lower } : null;
     }
     if (this.rule?.complete && kind === "numeric") return most > 1 ? { threshold: Number(((most - 1) * step).toPrecision(12)) } : null;
+    if (this.edges.count > LISTED_EDGES) return this.rule;
     const edges = this.listed().filter(([i, j]) => stepsBetween(this.data.attribute, i, j) < most);
     return edges.length ? { edges } : null;
   }
@@ -1298,7 +1406,7 @@ class Canvas {
   describeThreshold(x) {
     const { attribute } = this.data;
     if (attribute.kind === "numeric") return { spoken: `threshold ${x}`, note: "" };
-    const levels = this.levels();
+    const levels = levelsOf(this.data.attribute);
     const reached = levels.filter((steps) => steps <= x);
     const word = !reached.length ? "nobody joined" : reached.length === levels.length ? "all joined" : reached.length === 1 ? "siblings" : "cousins";
     return { spoken: `${x} tree steps: ${word}`, note: word };
@@ -1418,7 +1526,9 @@ class Canvas {
     const apart = attribute.kind === "numeric" ? `, ${brief(most * attribute.step, 6)} apart` : attribute.steps ? `, ${most} tree steps` : "";
     const more = ties > 1 ? `, and ${(ties - 1).toLocaleString("en")} more as wide` : "";
     this.widestText.replaceChildren(element("span", { class: "bf-key" }), "Widest edge ", element("b", {}, `${this.name(i)} – ${this.name(j)}`), `${apart}${more}.`);
-    const after = this.numbers(edgesOf(attribute, this.withoutWidest()).most);
+    const without = this.withoutWidest();
+    this.widestButton.hidden = without === this.rule;
+    const after = this.numbers(edgesOf(attribute, without).most);
     const now = this.numbers(most);
     const effect = after.reach === now.reach ? `reach stays ${short(now.reach, 3)}, set by ${now.setBy}` : after.reach === 0 ? "reach 0, no protection" : `reach ${short(after.reach, 3)}, noise × ${short(after.ratio, 2)}`;
     const fresh = element("span", {}, element("b", {}, ties > 1 ? `Remove ${ties === 2 ? "both" : `all ${ties.toLocaleString("en")}`}` : "Remove it"), ` Without ${ties > 1 ? "them" : "it"}: ${effect}`);
@@ -1456,7 +1566,7 @@ class Canvas {
     Object.assign(this.drag, { id: event.pointerId, start: at, travelled: false });
     this.stage.setPointerCapture(event.pointerId);
     event.preventDefault();
-    if (value !== null) this.view.nodes[value].focus({ preventScroll: true });
+    if (value !== null) this.view.nodeOf(value).focus({ preventScroll: true });
     this.view.highlight({ edges: this.edges });
   }
 
@@ -1493,8 +1603,9 @@ class Canvas {
   /** What the numbers would be with these values made a block. */
   preview(values) {
     this.view.mark("is-chosen", values);
-    if (this.mode === "blocks" || this.rule === null) this.show(edgesOf(this.data.attribute, { blocks: this.regrouped(values) }).most);
-    else this.show(Math.max(this.edges.most, edgesOf(this.data.attribute, { blocks: [values] }).most));
+    const alone = this.mode === "blocks" || this.rule === null;
+    const most = edgesOf(this.data.attribute, { blocks: alone ? this.regrouped(values) : [values] }).most;
+    this.show(alone ? most : Math.max(this.edges.most, most));
     this.status.textContent = values.length > 1 ? `Block of ${this.namesOf(values)}` : "";
   }
 
@@ -1648,7 +1759,7 @@ class Canvas {
   setCurrent(i) {
     this.view.nodes[this.current]?.setAttribute("tabindex", "-1");
     this.current = i;
-    this.view.nodes[i]?.setAttribute("tabindex", "0");
+    this.view.nodeOf(i)?.setAttribute("tabindex", "0");
   }
 
   focused(event) {
@@ -1704,12 +1815,13 @@ class Canvas {
     const value = Number(node.dataset.index);
     const last = this.view.nodes.length - 1;
     const order = this.order();
-    const place = order.indexOf(value);
+    const place = order ? order.indexOf(value) : value;
+    const at = (target) => (order ? order[target] : target);
     const moves = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1, PageUp: -10, PageDown: 10 };
     let to = null;
-    if (event.key in moves) to = order[clamp(place + moves[event.key], 0, last)];
-    else if (event.key === "Home") to = order[0];
-    else if (event.key === "End") to = order[last];
+    if (event.key in moves) to = at(clamp(place + moves[event.key], 0, last));
+    else if (event.key === "Home") to = at(0);
+    else if (event.key === "End") to = at(last);
     if (to !== null) {
       event.preventDefault();
       if (event.shiftKey) {
@@ -1720,7 +1832,7 @@ class Canvas {
         this.anchor = null;
         this.chosen = [];
       }
-      this.view.nodes[to].focus();
+      this.view.nodeOf(to).focus();
       this.view.mark("is-chosen", this.chosen);
       if (this.chosen.length > 1) this.status.textContent = `${this.namesOf(this.chosen)} chosen: Enter makes them a block.`;
       return;
@@ -1741,9 +1853,10 @@ class Canvas {
     }
   }
 
+  /** The values in the order they stand in on cards; null where that is their own order. */
   order() {
     if (this.view instanceof CardsView) return [...this.view.node.querySelectorAll("[data-index]")].map((node) => Number(node.dataset.index));
-    return this.view.nodes.map((_, i) => i);
+    return null;
   }
 
   erase(value) {
