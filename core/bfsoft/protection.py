@@ -73,7 +73,7 @@ def protection(policy: Policy, attribute: str, vote: Vote, budget: Budget) -> Pr
     along a path of k edges, each shifting at most Δ_edge, the triangle inequality gives s ≤ k Δ_edge; and for any
     two records at distance d, s ≤ √2 tanh(d/2τ) for a soft vote and s ≤ √2 for a hard one, policy or not.
     Without participation Δ_edge = Δ₂, which is THEORY's ρ · min(k², (tanh(d/2τ)/q)²). A release without noise
-    (Δ₂ = 0) protects no pair. The hard vote is taken at its full sensitivity, as with any crossing edge.
+    (Δ₂ = 0) protects no pair that it can tell apart. The hard vote is taken at its full sensitivity, as with any crossing edge.
     """
     domain, values = policy.domain, policy.domain[attribute]
     everyone = np.arange(len(values.values))
@@ -87,7 +87,7 @@ def protection(policy: Policy, attribute: str, vote: Vote, budget: Budget) -> Pr
             shift = SQRT2 * np.tanh(distance / (2.0 * vote.tau))
         edge = SQRT2 * shift_ratio(policy.reach, vote.tau)
     else:
-        shift, edge = np.where(apart, SQRT2, 0.0), SQRT2
+        shift, edge = np.where(distance > 0, SQRT2, 0.0), SQRT2
     hops = policy.hops(attribute)
     # Of a path that does not exist nothing is known, not even where an edge moves nothing (0 · ∞).
     path = np.where(np.isfinite(hops), np.where(np.isfinite(hops), hops, 0.0) * edge, math.inf)
@@ -95,7 +95,7 @@ def protection(policy: Policy, attribute: str, vote: Vote, budget: Budget) -> Pr
     def zcdp(moved: np.ndarray) -> np.ndarray:
         if noise > 0:
             return np.where(apart, budget.rho * (moved / noise) ** 2, 0.0)
-        return np.where(apart, math.inf, 0.0)
+        return np.where(apart & (moved > 0), math.inf, 0.0)
 
     return Protection(
         attribute=attribute,

@@ -41,7 +41,7 @@ def _gathered(domain: Domain, records: Codes | Records, counts: np.ndarray | Non
         return Records.of_codes(domain, records, counts)
     if counts is not None:
         raise VoteError("these records carry their own counts; leave counts out")
-    return records
+    return records.on(domain)
 
 
 @dataclass(frozen=True)
