@@ -240,7 +240,7 @@ def _synthesize(arguments: argparse.Namespace) -> None:
     scenario = _scenario(arguments)
     table = load_data(arguments.table, scenario.domain)
     # Counted from 1 below the header, as a person counts the rows of a file.
-    table.index = range(1, len(table) + 1)  # type: ignore[assignment]
+    table.index = range(1, len(table) + 1)
     records = Records.of_frame(scenario.domain, table, unknown="clip" if arguments.clip else "error")
 
     def tell(each: Round) -> None:
@@ -291,8 +291,13 @@ def _fetch(arguments: argparse.Namespace) -> None:
             )
             dotted = {f"{value}.": value for value in attribute.values if f"{value}." not in attribute.values}
             table[attribute.name] = text.replace(dotted).where(text.notna(), empty)
-    write_table(domain.decode(domain.encode(table, unknown="clip")), out)
-    _progress(f"wrote {len(table)} records to {out}; numbers off the domain's grid moved to the nearest value")
+    try:
+        codes, moved = domain.encode(table), ""
+    except DataError:
+        codes = domain.encode(table, unknown="clip")
+        moved = "; numbers off the domain's grid moved to the nearest value"
+    write_table(domain.decode(codes), out)
+    _progress(f"wrote {len(table)} records to {out}{moved}")
 
 
 def _original(name: str, number: int, source: str | None) -> pd.DataFrame:

@@ -72,9 +72,8 @@ class Scenario(BaseModel):
     >>> scenario = Scenario.of(policy, tau=0.05)
     >>> Scenario.loads(scenario.dumps()) == scenario
     True
-    >>> scenario.replace(tau=-1)
-    Traceback (most recent call last):
-    bfsoft.errors.ScenarioError: tau: must be greater than 0, got -1
+    >>> scenario.replace(tau=0.1, policy={}).policy.reach
+    0.0
     """
 
     model_config = ConfigDict(
@@ -177,7 +176,7 @@ class Scenario(BaseModel):
 
     @cached_property
     def sensitivity(self) -> Sensitivity:
-        """The closed-form bound the method goes by: the policy's, or for Tab-PE, which is blind to it, standard DP's."""
+        """The closed-form bound the method goes by: the policy's, or for Tab-PE, blind to policies, standard DP's."""
         from .sensitivity import full_sensitivity, sensitivity_bound
 
         if self.vote_method.calibration == "standard":
