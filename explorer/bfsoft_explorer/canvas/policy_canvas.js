@@ -1703,7 +1703,8 @@ class Canvas {
     const { drag } = this;
     const at = this.point(event);
     drag.node.classList.add("is-carried");
-    drag.node.style.transform = `translate(${at.x - drag.start.x}px, ${at.y - drag.start.y}px)`;
+    // a little below the pointer, so that the name of what lies under it stays readable
+    drag.node.style.transform = `translate(${at.x - drag.start.x + 8}px, ${at.y - drag.start.y + 22}px)`;
     const under = this.root.getRootNode().elementFromPoint?.(event.clientX, event.clientY);
     const chip = under?.closest?.(".bf-chip");
     const card = under?.closest?.(".bf-card");
