@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import bfsoft as bf
 import pytest
 
+import bfsoft as bf
 from bfsoft_explorer.canvas._contract import canvas_data
 
 FRAMES = 60
@@ -14,7 +14,8 @@ DRAG = """(frames) => new Promise((done) => {
     const reach = document.querySelector('[data-readout=reach]');
     const seen = new Set();
     const send = (type, fraction) => track.dispatchEvent(new PointerEvent(type, {
-        pointerId: 1, button: 0, bubbles: true, clientX: box.left + 9 + (box.width - 18) * fraction, clientY: box.top + 9,
+        pointerId: 1, button: 0, bubbles: true, clientY: box.top + 9,
+        clientX: box.left + 9 + (box.width - 18) * fraction,
     }));
     track.setPointerCapture = () => {};
     send('pointerdown', 0);
@@ -36,5 +37,5 @@ def test_sixty_frames_of_dragging_theta(mount, benchmark, high, theta):
     domain = bf.Domain([bf.Numeric("age", 17, high), bf.Categorical("income", ["<=50K", ">50K"])])
     page = mount(canvas_data(bf.Policy(domain, {"age": bf.Threshold(theta)}), "age", tau=0.03))
     distinct = benchmark(page.evaluate, DRAG, FRAMES)
-    benchmark.extra_info["frames per second"] = FRAMES / benchmark.stats.stats.mean
+    benchmark.extra_info["frames"] = FRAMES
     assert distinct > 15
