@@ -17,7 +17,7 @@ from bfsoft.errors import BFSoftError
 from . import share
 
 FIRST_SAMPLE = "adult"
-_SCENARIO, _URL, _NOTICE, _TABLE, _GATHERED = "scenario", "url", "notice", "table", "gathered"
+_SCENARIO, _URL, _NOTICE, _TABLE, _GATHERED = "scenario", "s", "notice", "table", "gathered"
 
 
 def scenario() -> Scenario:
@@ -102,34 +102,40 @@ def records() -> bf.Records | None:
 
 
 def follow_url() -> None:
-    """Take the scenario from the URL where it asks for another one, then make the URL say the present one.
+    """Keep the scenario and the URL saying the same: a link, a reload and the back button bring a scenario back.
 
-    The URL asks on the first run of a session (a link, a reload) and after the browser's back button.
+    A hidden text field bound to the query parameter does it, because the browser's history works for bound fields
+    and only for them: each change of the scenario is one step, and moving between pages keeps it.
     """
-    asked = {name: st.query_params[name] for name in ("sample", "s") if name in st.query_params}
-    if asked and asked != st.session_state.get(_URL):
-        try:
-            adopt(share.from_link(asked["s"]) if "s" in asked else bf.load_scenario(_sample(asked["sample"])))
-        except BFSoftError as error:
-            notify(f"The link could not be opened: {error}")
-    said = link_parameters(scenario())
-    st.session_state[_URL] = said
+    if _SCENARIO not in st.session_state and st.query_params.get(_URL):
+        _follow(st.query_params[_URL])
+    said = st.session_state[_URL] = link(scenario())
+    with st.container(key="scenario-in-the-url"):
+        st.html("<style>.st-key-scenario-in-the-url {display: none;}</style>")
+        asked = st.text_input("Scenario", key=_URL, bind="query-params")
     if asked != said:
-        for name in asked.keys() - said.keys():
-            del st.query_params[name]
-        for name, text in said.items():
-            st.query_params[name] = text
+        _follow(asked or FIRST_SAMPLE)
+        st.rerun()
 
 
-def _sample(name: str) -> str:
-    if name not in bf.samples():
-        raise bf.errors.ScenarioError(f"there is no sample {name!r}; there are {', '.join(bf.samples())}")
-    return name
+def _follow(asked: str) -> None:
+    try:
+        adopt(bf.load_scenario(asked) if asked in bf.samples() else share.from_link(asked))
+    except BFSoftError as error:
+        notify(f"The link could not be opened: {error}")
 
 
-def link_parameters(now: Scenario) -> dict[str, str]:
-    """The query parameters that bring a scenario back: a sample's name, or all of it; none where it is too long."""
+def link(now: Scenario) -> str:
+    """The query parameter ``s`` that brings a scenario back: a sample's name, or all of it.
+
+    Empty for the first sample, which an address without parameters opens, and for a scenario too long for a link.
+    """
     if now.data in bf.samples() and now == bf.load_scenario(now.data):
-        return {"sample": now.data}
-    link = share.to_link(now)
-    return {"s": link} if len(link) <= share.LONGEST else {}
+        return "" if now.data == FIRST_SAMPLE else now.data
+    packed = share.to_link(now)
+    return packed if len(packed) <= share.LONGEST else ""
+
+
+def has_link(now: Scenario) -> bool:
+    """Whether the URL can hold the scenario; one that cannot must be saved as a file."""
+    return bool(link(now)) or now == bf.load_scenario(FIRST_SAMPLE)

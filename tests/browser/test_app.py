@@ -114,13 +114,16 @@ def test_the_back_button_returns_to_the_policy_before(page: Page, app_url: str) 
     page.go_back()
     settled_reach(page, first)
     expect(page.locator(f'[data-readout="reach"][data-raw="{first!r}"]')).to_be_visible()
+    page.go_forward()
+    settled_reach(page, 0.2 * 60 / 73)
 
 
 def test_state_survives_moving_between_pages(page: Page, app_url: str) -> None:
     scenario = bf.load_scenario("staff").replace(tau=0.07)
     open_policy(page, app_url, scenario)
     page.get_by_role("link", name="Synthesis").click()
-    expect(page.get_by_label("Temperature τ")).to_have_value("0.07")
+    expect(page.get_by_role("button", name="Run")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("spinbutton", name="Temperature τ")).to_have_value("0.07")
     page.get_by_role("link", name="Policy").click()
     expect(page.locator('[data-readout="reach"]')).to_be_visible()
     assert raw(page, "reach") == pytest.approx(scenario.policy.reach, rel=1e-12)
