@@ -157,6 +157,10 @@ class Numeric:
         return np.array(self.values, dtype=float)
 
     @cached_property
+    def _index(self) -> dict[float, int]:
+        return {value: position for position, value in enumerate(self.values)}
+
+    @cached_property
     def span(self) -> int:
         return int((rational(self.high) - rational(self.low)) / rational(self.step))
 
@@ -172,6 +176,8 @@ class Numeric:
 
     def code(self, value: Any) -> int:
         if _is_finite_number(value):
+            if value in self._index:  # drawn policies name grid values by the ten thousand
+                return self._index[value]
             number = np.array([float(value)])
             code = self._nearest(number)
             if not self._off_grid(number, code)[0]:
