@@ -74,7 +74,7 @@ def _menu() -> None:
     st.download_button(
         "Save as YAML", now.dumps(), "scenario.yaml", "application/yaml", icon=":material/download:", width="stretch"
     )
-    if state.link_parameters(now):
+    if state.has_link(now):
         st.caption("The address of this page is a link to exactly this scenario. It never holds records.")
     else:
         st.warning("This policy is too long for a link. Save it as YAML: a reload of the page would lose it.")
