@@ -29,6 +29,10 @@ class SynthesisError(BFSoftError):
     """A synthesis is asked for with impossible settings."""
 
 
+class ExperimentError(BFSoftError):
+    """An experiment is asked for with impossible settings, or its results file belongs to another one."""
+
+
 class ScenarioError(BFSoftError):
     """A scenario file is malformed; the text names the key and, where known, its line."""
 
