@@ -54,6 +54,10 @@ class Rule:
         """How many edges there are, without listing them where that can be avoided."""
         return len(self.pairs(attribute))
 
+    def hops(self, attribute: Any) -> np.ndarray | None:
+        """Hop distances (n_values, n_values) where the rule has a formula for them, else None: walk the graph."""
+        return None
+
     def widest(self, attribute: Any) -> tuple[int, int] | None:
         """The codes of the edge with the most steps (the first of several), or None without edges."""
         pairs = self.pairs(attribute)
@@ -104,6 +108,14 @@ class Threshold(Rule):
             return len(self.pairs(attribute))
         within, count = self._within(attribute), len(attribute.values)
         return within * count - within * (within + 1) // 2
+
+    def hops(self, attribute: Any) -> np.ndarray | None:
+        within = self._within(attribute)
+        if attribute.kind != "numeric" or not within:
+            return None
+        codes = np.arange(len(attribute.values))
+        # On a line the fewest hops are as long as they may be.
+        return np.ceil(attribute.steps(codes[:, None], codes[None, :]) / within)
 
     def widest(self, attribute: Any) -> tuple[int, int] | None:
         if attribute.kind != "numeric":
@@ -169,6 +181,9 @@ class Complete(Rule):
 
     def count(self, attribute: Any) -> int:
         return math.comb(len(attribute.values), 2)
+
+    def hops(self, attribute: Any) -> np.ndarray | None:
+        return 1.0 - np.eye(len(attribute.values))
 
     def widest(self, attribute: Any) -> tuple[int, int] | None:
         if attribute.kind != "numeric":
@@ -349,6 +364,10 @@ class Policy:
         """Hop distances in the policy graph, (n_values, n_values) floats; inf between components."""
 
         def walked() -> np.ndarray:
+            rule = self.rules.get(attribute)
+            known = rule.hops(self.domain[attribute]) if rule else None
+            if known is not None:
+                return known
             from scipy.sparse.csgraph import shortest_path
 
             return shortest_path(self._graph(attribute), method="D", directed=False, unweighted=True)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from .privacy import Budget, attacker_success, exact_epsilon
+from .privacy import Budget, attacker_success, exact_epsilons
 from .sensitivity import SQRT2, full_sensitivity, sensitivity_bound, shift_ratio
 from .votes import SoftVote, Vote
 
@@ -47,8 +47,7 @@ class Protection:
     @cached_property
     def epsilon(self) -> np.ndarray:
         """The exact ε at δ of each pair."""
-        distinct, inverse = np.unique(self.zcdp, return_inverse=True)
-        return np.array([exact_epsilon(rho, self.delta) for rho in distinct])[inverse].reshape(self.hops.shape)
+        return exact_epsilons(self.zcdp, self.delta)
 
     def frame(self) -> pd.DataFrame:
         """The pairs as a tidy table: a, b, hops, zcdp, success; each pair once, the earlier value first."""
