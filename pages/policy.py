@@ -6,6 +6,7 @@ from bfsoft import SoftVote, sensitivity_bound
 from bfsoft_explorer import state, words
 from bfsoft_explorer.canvas.streamlit_canvas import CanvasResult, policy_canvas
 from bfsoft_explorer.charts import policy as charts
+from bfsoft_explorer.charts import protection
 
 scenario = state.scenario()
 names = list(scenario.domain.names)
@@ -46,3 +47,41 @@ with right:
         st.toggle, "Protect taking part at all (participation)", "participation",
         help="Adds the edges between being in the table and not: no sensitivity then falls below 1.",
     )  # fmt: skip
+
+
+@st.fragment
+def protection_section() -> None:
+    """The protection map; a fragment, so that another way to say it redraws these charts only."""
+    st.subheader(
+        "Protection map", anchor=False,
+        help="An attacker knows everything about a person but this one value, sees the whole release, and guesses "
+        "which of two values it was. 50 % right is guessing: nothing learnt.",
+    )  # fmt: skip
+    count = len(scenario.domain[attribute].values)
+    if not 1 < count <= protection.MOST_VALUES:
+        st.info(
+            f"{attribute} has one value only: there is nothing to tell apart."
+            if count < 2
+            else f"{attribute} has {count:,} values, and a map takes at most {protection.MOST_VALUES:,}: "
+            "give it a wider step on the page Data and domain."
+        )
+        return
+    choices = st.container(horizontal=True, vertical_alignment="bottom", gap="large")
+    measure = choices.segmented_control(
+        "Say it as", [*protection.MEASURES], default="success", required=True, key="policy:measure",
+        format_func=lambda key: protection.MEASURES[key].name, persist_state="session",
+        help="The attacker's best guess, the pair's zCDP parameter ρ, or its exact ε at δ.",
+    )  # fmt: skip
+    by = choices.segmented_control(
+        "Argued", [*protection.ARGUMENTS], default="best", required=True, key="policy:by",
+        format_func=protection.ARGUMENTS.__getitem__, persist_state="session",
+        help="By path: every edge of the policy between two values adds to what is learnt. By distance: close values "
+        "vote alike, listed by the policy or not. Both hold, so the better one counts.",
+    )  # fmt: skip
+    case = (scenario.policy, attribute, vote, scenario.budget, measure)
+    map_column, comparison_column = st.columns([1.15, 1], gap="large")
+    map_column.altair_chart(protection.protection_map(*case, by), alt=protection.protection_text(*case, by))
+    comparison_column.altair_chart(protection.comparison_chart(*case), alt=protection.comparison_text(*case))
+
+
+protection_section()

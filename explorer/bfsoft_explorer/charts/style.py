@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Sequence
 
 import altair as alt
@@ -9,12 +10,24 @@ import altair as alt
 # Okabe and Ito's palette, which the common kinds of colour-blindness keep apart; mid-tones that carry on both themes.
 COLOURS = {"Hard": "#E08A00", "BF-Soft": "#2384D6", "Tab-PE": "#8F5FBF", "data": "#8A949E"}
 SIGNAL, CALM, QUIET = "#D55E00", "#7FA6C9", "#8A949E"
+# Regions of a plane: hues of the same palette without vermilion, which is the signal drawn over them.
+REGIONS = ("#0072B2", "#E6B800", "#009E73", "#B565A7", "#56B4E9", "#8A7F72", "#7A5FC0")
 
 
-def title(finding: str, detail: str = "") -> alt.TitleParams:
-    """A chart's title: the finding, and below it what one must know to read it."""
+def title(finding: str, detail: str = "", width: int = 200) -> alt.TitleParams:
+    """A chart's title: the finding, and below it what one must know to read it.
+
+    A chart cuts off a line longer than itself: ``width``, in characters, breaks the finding into lines before that.
+    """
+    lines = textwrap.wrap(finding, width)
     return alt.TitleParams(
-        finding, subtitle=detail or [], anchor="start", fontSize=15, subtitleFontSize=12, subtitleColor=QUIET, offset=12
+        lines if len(lines) > 1 else finding,
+        subtitle=detail or [],
+        anchor="start",
+        fontSize=15,
+        subtitleFontSize=12,
+        subtitleColor=QUIET,
+        offset=12,
     )
 
 
