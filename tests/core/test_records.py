@@ -75,7 +75,7 @@ def test_a_count_column_that_is_an_attribute_is_data():
 @pytest.mark.parametrize("cell", [1.5, -1, None, "many", np.inf, 2.0**60])
 def test_a_bad_count_names_its_row(cell):
     frame = pd.DataFrame({"n": [1, 1], "c": ["x", "x"], "count": pd.Series([2, cell], dtype=object)})
-    with pytest.raises(DataError, match="row 1, column 'count': .* is not a whole number"):
+    with pytest.raises(DataError, match=r"row 1, column 'count': .* is not a whole number"):
         bf.Records.of_frame(DOMAIN, frame)
 
 

@@ -68,7 +68,7 @@ def test_the_bound_is_never_below_the_exact_sensitivity(path, case, tau):
 
 @given(cases(), st.floats(0.01, 5))
 def test_two_candidates_on_the_widest_edge_attain_the_bound(path, case, tau):
-    """THEORY, "Sensitivity": candidates at x and x′ with d(x, x′) = r move by exactly 2 tanh(r/2τ) and √2 tanh(r/2τ)."""
+    """THEORY, "Sensitivity": candidates at x, x′ with d(x, x′) = r move by exactly 2 tanh(r/2τ) and √2 tanh(r/2τ)."""
     assume(case.policy.reach > 0)
     _, x, y = max(brute.neighbours(case.policy), key=lambda edge: case.gower(edge[1], edge[2]))
     exact = bf.exact_sensitivity(case.policy, bf.SoftVote(tau), np.array([x, y]))

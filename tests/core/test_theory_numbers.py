@@ -1,4 +1,4 @@
-"""Every number of THEORY's table, "Numbers to reproduce", from the library itself; tolerances are the digits printed."""
+"""Every number of THEORY's table, "Numbers to reproduce", from the library; tolerances are the digits printed."""
 
 from math import sqrt, tanh
 
