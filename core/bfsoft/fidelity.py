@@ -102,6 +102,8 @@ class Fidelity:
 
         position, grid = self.domain.position(attribute), np.array(values.values, dtype=float)
         codes = self.domain.check_codes(codes)
+        if not len(codes):
+            raise DataError("the synthetic table has no records to compare")
         return float(
             wasserstein_distance(
                 grid[self.reference.codes[:, position]], grid[codes[:, position]], self.reference.counts
