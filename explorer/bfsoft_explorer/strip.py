@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from html import escape
 
 import streamlit as st
@@ -63,11 +64,16 @@ def show_strip() -> None:
         st.error(notice, icon=":material/error:")
 
 
+@lru_cache(maxsize=1)
+def _ready() -> dict[str, str]:
+    """The names and titles of the scenarios that come with the package; read once, they do not change."""
+    scenarios = {name: bf.load_scenario(name) for name in bf.samples()} | bf.policies()
+    return {name: f"{name}: {scenario.title}" for name, scenario in scenarios.items()}
+
+
 def _menu() -> None:
     now = state.scenario()
-    names = bf.samples()
-    ready = {name: f"{name}: {bf.load_scenario(name).title}" for name in names}
-    ready |= {name: f"{name}: {scenario.title}" for name, scenario in bf.policies().items()}
+    ready = _ready()
     chosen = st.selectbox("Start from a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
     st.button("Open it", on_click=_open_ready, args=(chosen,), icon=":material/play_arrow:", width="stretch")
     st.file_uploader("Or open a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_open_file)
