@@ -83,7 +83,7 @@ WITH_TOO_LITTLE_NOISE = norm.cdf(sqrt(2) / 2)  # 0.760, were σ too small by √
 
 @pytest.mark.parametrize("method", [bf.tab_pe(), bf.hard(), bf.bf_soft(0.5)], ids=lambda m: m.name)
 def test_the_worst_pair_on_two_candidates_is_told_apart_exactly_as_often_as_claimed(method):
-    """Candidates at x and x′ attain every method's sensitivity: the attacker's success is Φ(μ/2), no more and no less."""
+    """Candidates at x and x′ attain every method's sensitivity: the attacker's success is Φ(μ/2), no more, no less."""
     domain = bf.Domain([bf.Numeric("a", 0, 1)])
     policy = bf.Policy(domain, {"a": bf.Complete()})
     seed = next(seed for seed in range(50) if set(random_candidates(domain, 2, seed)[:, 0].tolist()) == {0, 1})

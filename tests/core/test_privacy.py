@@ -1,4 +1,4 @@
-"""Budgets and noise: ε solves its defining equation, σ is what ρ asks for, and the two kinds of noise are what they say."""
+"""Budgets and noise: ε solves its defining equation, σ is what ρ asks for, both kinds of noise are as they say."""
 
 from math import exp, inf, log, sqrt
 

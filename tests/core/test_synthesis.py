@@ -227,7 +227,7 @@ def test_a_candidate_without_votes_is_never_chosen(given_weights, seed, how):
 
 @pytest.mark.parametrize("how", ["systematic", "multinomial"])
 def test_resampling_is_in_proportion(how):
-    """Pooled over 4,000 draws of five: shares 0, 1/2, 1/4, 1/8, 1/8; the limit is far below chance and far above a bug."""
+    """Pooled over 4,000 draws of five: shares 0, 1/2, 1/4, 1/8, 1/8; the limit is beyond chance, not a bug."""
     shares = np.array([0, 4, 2, 1, 1.0])
     draw = np.random.default_rng(1)
     counts = sum(np.bincount(resample(shares, how, draw), minlength=5) for _ in range(4000))
