@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+from .crossings import Crossings, crossings
 from .domain import Categorical, Domain, Hierarchical, Numeric
 from .errors import BFSoftError
 from .fidelity import Fidelity

@@ -8,7 +8,7 @@ fall into a few bins, and a whole line costs little more than its bins.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -273,17 +273,26 @@ def first_crossing(policy: Policy, candidates: np.ndarray) -> Where | None:
     return None
 
 
-def count_crossings(policy: Policy, candidates: np.ndarray) -> tuple[dict[str, int], Where | None]:
-    """For each attribute with edges of some length how many record-level edges cross, and the first that does."""
+def count_crossings(
+    policy: Policy, candidates: np.ndarray, watch: Callable[[float], None] | None = None
+) -> tuple[dict[str, int], Where | None]:
+    """For each attribute with edges of some length how many record-level edges cross, and the first that does.
+
+    ``watch`` is told the share of lines done after each chunk; what it raises ends the count.
+    """
     lines = _protected(policy, candidates)
     _refuse_large(policy.domain, "count crossings")
     counts, first = {}, None
+    done, whole = 0, sum(axis.count for axis in lines)
     for axis in lines:
         total = 0
         for rows in axis.all():
             count, where = _crossings(axis, rows, stop=False)
             total += count
             first = first or where
+            done += len(rows)
+            if watch is not None:
+                watch(done / whole)
         counts[policy.domain.names[axis.position]] = total
     return counts, first
 
