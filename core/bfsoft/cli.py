@@ -18,6 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from . import _cli_experiments
 from .errors import BFSoftError, DataError
 
 if TYPE_CHECKING:
@@ -85,6 +86,8 @@ def _parser() -> argparse.ArgumentParser:
     synthesize.add_argument("--out", required=True, metavar="OUT", help=".csv, .csv.gz or .parquet; - for the screen")
     synthesize.add_argument("--clip", action="store_true", help="move numbers off the domain's grid onto it")
     _add_overrides(synthesize)
+
+    _cli_experiments.add_commands(commands, _command, _progress)
 
     fetch = _command(commands, "fetch", _fetch, "a public table, fitted to its ready domain")
     fetch.add_argument("name", metavar="NAME", choices=[*_PUBLIC], help=" or ".join(_PUBLIC))

@@ -20,7 +20,7 @@ probabilities = st.floats(0, 1)
 values = st.lists(st.floats(-1, 1), min_size=2, max_size=12).filter(lambda given: np.std(given) > 1e-6)
 
 
-@settings(max_examples=30)  # statsmodels takes its time
+@settings(max_examples=15)  # statsmodels takes its time
 @given(st.lists(probabilities, min_size=1, max_size=12))
 def test_holm_is_that_of_statsmodels(p: list[float]) -> None:
     assert np.allclose(ex.holm(p), multipletests(p, method="holm")[1], rtol=1e-12, atol=0)
@@ -39,7 +39,7 @@ def test_the_interval_is_that_of_statsmodels(given: list[float]) -> None:
     assert np.allclose([mean, low, high], [stats.mean, *stats.tconfint_mean(0.05)], rtol=1e-9, atol=1e-12)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(st.lists(values, min_size=1, max_size=5))
 def test_significance_is_that_of_statsmodels(groups: list[list[float]]) -> None:
     rows = [{"group": g, "seed": s, "gain": v} for g, given in enumerate(groups) for s, v in enumerate(given)]

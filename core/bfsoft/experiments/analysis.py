@@ -142,8 +142,9 @@ def crossover(
     One row a method: ``rho``; ``epsilon``, interpolated alike; a percentile bootstrap interval ``low, high`` for ρ
     that resamples seeds, all budgets of a seed together because they share draws; ``crossed``, the share of draws
     that cross; ``turns``, how often the mean gain falls through 0; ``before`` and ``after``, whether it is positive
-    at the smallest and the largest budget; and ``seeds``. ``rho`` is NaN where the mean never turns. It is an
-    estimate between tested budgets, not an observation (paper F.2).
+    at the smallest and the largest budget; and ``seeds``. ``rho`` and its interval are NaN where the mean never turns.
+    It is an estimate between tested budgets, not an observation (paper F.2); its interval leaves out the draws that
+    do not cross.
     Raises ExperimentError for a frame with one budget, or whose seeds lack some.
     """
     paired = gains(frame, baseline)
@@ -161,8 +162,9 @@ def crossover(
         roots = _first_fall(budgets, values[picks].mean(axis=1))
         found = roots[~np.isnan(roots)]
         tail = (1 - confidence) / 2
-        low, high = np.quantile(found, [tail, 1 - tail]) if len(found) and len(values) > 1 else (np.nan, np.nan)
         rho = float(_first_fall(budgets, mean[None, :])[0])
+        certain = len(found) > 0 and len(values) > 1 and not np.isnan(rho)
+        low, high = np.quantile(found, [tail, 1 - tail]) if certain else (np.nan, np.nan)
         epsilons = group.drop_duplicates("rho").sort_values("rho")["epsilon"].to_numpy(dtype=float)
         rows.append({
             **dict(zip(by, key, strict=True)),
