@@ -51,6 +51,13 @@ def ceiling(domain: Domain) -> Ceiling | None:
     return Ceiling(heaviest, domain.length(heaviest, 0, 1)) if heaviest else None
 
 
+def reaches(policy: Policy) -> list[tuple[str, str, float]]:
+    """The reaches worth a curve over τ, as (kind, name, reach in distance); see ``noise_curves`` for the kinds."""
+    top = ceiling(policy.domain)
+    own = [("attribute", name, policy.reaches[name]) for name in policy.domain.names if policy.edge_count(name)]
+    return [("record", "record", policy.reach), *own, *([("ceiling", top.attribute, top.reach)] if top else [])]
+
+
 def noise_curves(
     policy: Policy,
     budget: Budget,
@@ -66,13 +73,8 @@ def noise_curves(
     of the heaviest flat categorical attribute; "floor", what participation holds q at, in force or not.
     """
     taus = temperatures() if taus is None else np.asarray([SoftVote(tau).tau for tau in taus])
-    protected = [name for name in policy.domain.names if policy.edge_count(name)]
-    top = ceiling(policy.domain)
-    curves = [("record", "record", policy.reach)]
-    curves += [("attribute", name, policy.reaches[name]) for name in protected]
-    curves += [("ceiling", top.attribute, top.reach)] if top else []
     parts = []
-    for kind, name, reach in curves:
+    for kind, name, reach in reaches(policy):
         shift = np.array([shift_ratio(reach, tau) for tau in taus])
         parts.append(_needs(policy, kind, name, reach, taus, SQRT2 * shift, budget, rounds, shares))
     parts.append(_needs(policy, "floor", "participation", math.nan, taus, np.ones(len(taus)), budget, rounds, shares))

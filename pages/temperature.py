@@ -1,0 +1,302 @@
+"""Temperature: what does τ buy, and what does it cost?"""
+
+from collections.abc import Callable, Hashable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+import bfsoft as bf
+from bfsoft.errors import BFSoftError
+from bfsoft.synthesis import random_candidates
+from bfsoft.temperature import Drowning, drowning, round_noise, signal, temperatures, vote_profile
+from bfsoft_explorer import state, words
+from bfsoft_explorer.charts import temperature as charts
+from bfsoft_explorer.temperature_dial.streamlit_dial import temperature_dial
+
+RANDOM = "random"
+SOURCE, AT, MADE = "temperature:source", "temperature:round", "temperature:made"
+# Evenly spaced in log τ, eight a decade: enough for curves this smooth, and quick even on the largest sample.
+GRID = 25
+
+scenario = state.scenario()
+policy, budget, tau = scenario.policy, scenario.budget, scenario.tau
+
+
+def made(name: str, key: Hashable, held: Any, make: Callable[..., Any], *given: Any) -> Any:
+    """``make(*given)``, made anew only when its key changes; ``held`` keeps objects whose ids the key names."""
+    store = st.session_state.setdefault(MADE, {})
+    if name not in store or store[name][0] != key:
+        store[name] = (key, held, make(*given))
+    return store[name][2]
+
+
+def last_synthesis() -> Any:
+    """The last synthesis, where its candidates are records of the present domain; else None."""
+    job = st.session_state.get("synthesis:job")
+    fits = job is not None and job.scenario.domain.attributes == scenario.domain.attributes
+    return job if fits and all(job.rounds.values()) else None
+
+
+def table() -> bf.Records | None:
+    try:
+        return state.records()
+    except BFSoftError as error:
+        st.error(str(error), icon=":material/error:")
+        return None
+
+
+def candidates(job: Any) -> tuple[bf.domain.Codes, int, Hashable]:
+    """The candidates to vote on, the round they are of, and what tells them apart from others."""
+    source = st.session_state.get(SOURCE, RANDOM)
+    if job is not None and source in job.rounds:
+        number = min(int(st.session_state.get(AT, 1)), len(job.rounds[source]))
+        return job.rounds[source][number - 1].candidates, number, (source, number, id(job))
+    return random_candidates(scenario.domain, scenario.size, scenario.seed), 1, (RANDOM, scenario.size, scenario.seed)
+
+
+def change(**changes: Any) -> None:
+    state.replace(**changes)
+
+
+# ------------------------------------------------------------------ what every part needs
+
+job, records = last_synthesis(), table()
+chosen, number, told = candidates(job)
+profile: pd.DataFrame | None = None
+if records is not None and records.n:
+    data = (scenario.data, id(state.own_table()), scenario.domain, told)
+    held = (state.own_table(), job)
+    with st.spinner("Voting at every temperature…"):
+        curve = made("curve", data, held, vote_profile, records, chosen, temperatures(GRID))
+        here = made("here", (data, tau), held, vote_profile, records, chosen, [tau])
+    profile = pd.concat([curve, here]).drop_duplicates("tau").sort_values("tau", ignore_index=True)
+
+temperature_dial(
+    policy, tau, budget, scenario.rounds, scenario.shares, profile, key="temperature:dial",
+    on_change=lambda let_go: change(tau=let_go),
+)  # fmt: skip
+
+
+# ------------------------------------------------------------------ the signal
+
+
+def show_signal() -> None:
+    if records is None or profile is None:
+        st.info(
+            "There is no table to look at: open a sample in the menu *Scenario*, or bring one on the page *Synthesis*.",
+            icon=":material/table_chart:",
+        )
+        return
+    choose_candidates()
+    rho = budget.split(scenario.rounds, scenario.shares)[min(number, scenario.rounds) - 1]
+    signals = signal(profile, policy, rho)
+    found = drowning(signals, policy)
+    st.markdown(verdict(found, rho, records.n / len(chosen)))
+    frame = made("histogram", (data, tau), held, charts.histogram_frame, records, chosen, tau)
+    left, right = st.columns(2, gap="large")
+    left.altair_chart(charts.sharpness_chart(profile, tau), alt=charts.sharpness_text(profile, tau))
+    right.altair_chart(charts.signal_chart(signals, policy, tau), alt=charts.signal_text(signals, tau, found))
+    left.altair_chart(charts.histogram_chart(frame, signals, tau), alt=charts.histogram_text(signals, tau))
+    right.altair_chart(charts.error_chart(signals, policy, tau), alt=charts.error_text(signals, tau, found))
+    st.caption(
+        "These numbers read the table exactly, without noise: look at them for public data only. They describe one "
+        "round's votes, not how good the finished table is; run it on the page *Synthesis*."
+    )
+
+
+def choose_candidates() -> None:
+    row = st.container(horizontal=True, vertical_alignment="bottom", gap="large")
+    sources = [RANDOM, *(job.rounds if job is not None else [])]
+    if st.session_state.get(SOURCE) not in sources:
+        st.session_state[SOURCE] = RANDOM
+    row.segmented_control(
+        "Candidates", sources, key=SOURCE, required=True, persist_state="session",
+        format_func=lambda source: f"{scenario.size:,} at random" if source == RANDOM else f"last synthesis, {source}",
+        help="What records vote for. A synthesis starts from random candidates; later rounds have better ones. "
+        + ("" if job is not None else "Run a synthesis to choose its rounds here."),
+    )  # fmt: skip
+    source = st.session_state[SOURCE]
+    if source != RANDOM and len(job.rounds[source]) > 1:
+        st.session_state[AT] = number
+        row.slider("Round", 1, len(job.rounds[source]), key=AT, width=260)
+
+
+def verdict(found: Drowning, rho: float, votes: float) -> str:
+    """Where each vote drowns, in plain words."""
+    if found.hard_rho == 0:
+        return "The policy has no edges: no noise is added, and the hard vote loses nothing."
+    total = found.hard_rho / rho * budget.rho
+    hard = (
+        f"**Noise drowns the hard vote** at any budget below ρ = {words.number(total)}: its σ is then larger than the "
+        f"{words.number(votes)} votes of an average candidate"
+    )
+    hard += f" (now ρ = {words.number(budget.rho)}: {'drowned' if found.hard_drowned else 'above water'})."
+    if found.smoothed_from is None:
+        return f"{hard} At no temperature looked at does **smoothing drown the soft vote**."
+    return (
+        f"{hard} **Smoothing drowns the soft vote** above τ = {words.number(found.smoothed_from, 2)}: half of what "
+        "tells candidates apart is gone."
+    )
+
+
+# ------------------------------------------------------------------ budget and rounds
+
+
+def amount(place: Any, label: str, name: str, value: float, take: Callable[[float], None], help: str) -> None:
+    """A number that shows one way to say the budget and, when set, changes the scenario."""
+    key = f"temperature:{name}"
+    st.session_state[key] = value
+    # A step of a tenth of the leading digit's unit suits 1e-9 as well as 1e3.
+    step = 10.0 ** (np.floor(np.log10(value)) - 1) if value > 0 else 1e-3
+
+    def changed() -> None:
+        given = st.session_state[key]
+        if given is None:
+            return
+        try:
+            take(float(given))
+        except BFSoftError as error:
+            state.notify(str(error))
+
+    place.number_input(label, key=key, min_value=0.0, step=float(step), format="%.6g", on_change=changed, help=help)
+
+
+def show_budget() -> None:
+    st.markdown("Set any one of these; the others follow.")
+    row = st.columns(5, gap="medium")
+    amount(
+        row[0], "ρ (zCDP), all rounds", "rho", budget.rho, lambda rho: change(rho=rho),
+        "Zero-concentrated differential privacy: what the noise is computed from. It adds up over rounds.",
+    )  # fmt: skip
+    amount(
+        row[1], "ε, exact", "epsilon", budget.epsilon, lambda epsilon: change(epsilon=epsilon),
+        "The ε of these Gaussian releases at δ, with nothing lost in conversion. What to quote.",
+    )  # fmt: skip
+    amount(
+        row[2], "ε by the paper's formula", "epsilon_zcdp", budget.epsilon_zcdp,
+        lambda epsilon: change(rho=bf.Budget.of_epsilon_zcdp(epsilon, budget.delta).rho),
+        "ρ + 2√(ρ ln 1/δ): true of any ρ-zCDP mechanism, so never below the exact ε. To compare with the paper.",
+    )  # fmt: skip
+    amount(
+        row[3], "δ", "delta", budget.delta, lambda delta: change(delta=delta),
+        "The probability that ε's promise may fail; well below one over the number of records. Changing it keeps "
+        f"{'ρ' if scenario.rho is not None else 'the exact ε'}, which was set.",
+    )  # fmt: skip
+    amount(
+        row[4], "Attacker's success (%)", "success", 100 * budget.success,
+        lambda percent: change(rho=bf.Budget.of_success(percent / 100).rho),
+        "An attacker knows all else, sees the whole release and guesses which of two neighbouring values a person has: "
+        "at best so often right. 50 % is guessing.",
+    )  # fmt: skip
+    parts = st.columns([1, 2.2, 1.6], gap="medium", vertical_alignment="bottom")
+    rounds_key = "temperature:rounds"
+    st.session_state[rounds_key] = scenario.rounds
+    parts[0].number_input(
+        "Rounds", key=rounds_key, min_value=1, max_value=max(1_000, scenario.rounds), step=1, on_change=take_rounds,
+        help="Each round of a synthesis spends a part of ρ; more rounds mean more noise in each.",
+    )  # fmt: skip
+    shares_key = "temperature:shares"
+    st.session_state[shares_key] = ", ".join(
+        words.number(share, 6) for share in scenario.shares or [1] * scenario.rounds
+    )
+    parts[1].text_input(
+        "Shares of ρ, one number a round", key=shares_key, on_change=take_shares,
+        help="Any positive numbers, separated by commas or spaces; only their proportions count. 1, 2, 3 gives the "
+        "third round half of the budget.",
+    )  # fmt: skip
+    buttons = parts[2].container(horizontal=True)
+    buttons.button("Equal", on_click=change, kwargs={"shares": None})
+    buttons.button("Rising", on_click=change, kwargs={"shares": rising(scenario.rounds)}, help="1, 2, 3, …")
+    buttons.button("Falling", on_click=change, kwargs={"shares": rising(scenario.rounds)[::-1]}, help="…, 3, 2, 1")
+    given = (policy, tau, budget, scenario.rounds, scenario.shares)
+    left, right = st.columns(2, gap="large")
+    left.altair_chart(charts.rounds_chart(*given), alt=charts.rounds_text(*given))
+    right.altair_chart(charts.epsilon_chart(budget), alt=charts.epsilon_text(budget))
+    with left.expander("σ of every round, as a table"):
+        st.dataframe(
+            round_noise(*given), hide_index=True,
+            column_config={
+                "round": "Round",
+                "share": st.column_config.NumberColumn("Share of ρ", format="percent"),
+                "rho": st.column_config.NumberColumn("ρ", format="%.6g"),
+                "sigma_soft": st.column_config.NumberColumn("σ BF-Soft (votes)", format="%.6g"),
+                "sigma_hard": st.column_config.NumberColumn("σ Hard (votes)", format="%.6g"),
+            },
+        )  # fmt: skip
+
+
+def rising(rounds: int) -> tuple[float, ...]:
+    return tuple(float(k) for k in range(1, rounds + 1))
+
+
+def take_rounds() -> None:
+    rounds = st.session_state["temperature:rounds"]
+    if rounds is None:
+        return
+    shares, before = scenario.shares, scenario.rounds
+    if shares in (rising(before), rising(before)[::-1]):
+        shares = rising(rounds) if shares == rising(before) else rising(rounds)[::-1]
+    elif shares is not None:
+        shares = (*shares[:rounds], *[shares[-1]] * (rounds - before))
+    change(rounds=int(rounds), shares=shares)
+
+
+def take_shares() -> None:
+    words_given = st.session_state["temperature:shares"].replace(",", " ").replace(";", " ").split()
+    try:
+        shares = tuple(float(word) for word in words_given)
+    except ValueError as error:
+        state.notify(f"Shares must be numbers separated by commas, such as 1, 2, 3: {error}.")
+        return
+    if not shares:
+        change(shares=None)
+        return
+    # As many rounds as shares: who types three numbers wants three rounds.
+    equal = len(set(shares)) == 1 and shares[0] > 0
+    change(rounds=len(shares), shares=None if equal else shares)
+
+
+# ------------------------------------------------------------------ matched noise
+
+
+def show_matched() -> None:
+    left, right = st.columns([1.15, 1], gap="large")
+    left.altair_chart(charts.matched_chart(policy, tau), alt=charts.matched_text(policy, tau))
+    with right:
+        st.markdown(
+            "**The same q does not mean the same result.** The noise depends on r and τ only through "
+            "q = tanh(r / 2τ): twice the reach at twice the temperature needs the same noise. But a vote is flattened "
+            "by τ alone. A policy of longer reach pays for equal noise with blunter votes."
+        )
+        points = charts.matched_points(policy, tau)
+        if policy.participation:
+            st.info("With participation protected q never falls below 0.707, so pairs below that line gain nothing.")
+        if points.empty:
+            return
+        shown = points[["name", "reach", "tau"]].replace({"name": {"record": "this policy"}})
+        config: dict[str, Any] = {
+            "name": "Reach of",
+            "reach": st.column_config.NumberColumn("Reach", format="%.4g"),
+            "tau": st.column_config.NumberColumn("τ for this q", format="%.4g"),
+        }
+        if records is not None and profile is not None:
+            at = made("matched", (data, *points["tau"]), held, vote_profile, records, chosen, points["tau"])
+            shown = shown.assign(top=100 * at["top_share"], moved=100 * at["moved"])
+            config["top"] = st.column_config.NumberColumn(
+                "Top share",
+                format="%.1f %%",
+                help="Largest share of a vote, averaged over records; smaller is blunter.",
+            )
+            config["moved"] = st.column_config.NumberColumn(
+                "Moved", format="%.1f %%", help="Share of all votes that softness hands to other candidates."
+            )
+        st.dataframe(shown, hide_index=True, column_config=config)
+
+
+PARTS = {"What it does to the signal": show_signal, "Budget and rounds": show_budget, "Matched noise": show_matched}
+for tab, show in zip(st.tabs([*PARTS], key="temperature:part", on_change="rerun"), PARTS.values(), strict=True):
+    if tab.open:
+        with tab:
+            show()
