@@ -11,6 +11,7 @@ st.set_page_config(page_title="BF-Soft Explorer", page_icon=str(ICON), layout="w
 page = st.navigation(
     [
         st.Page(pages() / "policy.py", title="Policy", icon=":material/share:", default=True),
+        st.Page(pages() / "temperature.py", title="Temperature", icon=":material/device_thermostat:"),
         st.Page(pages() / "synthesis.py", title="Synthesis", icon=":material/table_chart:"),
     ],
     position="top",
