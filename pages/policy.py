@@ -2,7 +2,8 @@
 
 import streamlit as st
 
-from bfsoft import SoftVote, sensitivity_bound
+from bfsoft import Policy, SoftVote, sensitivity_bound
+from bfsoft.suggestions import Suggestion, suggestions
 from bfsoft_explorer import state, words
 from bfsoft_explorer.canvas.streamlit_canvas import CanvasResult, policy_canvas
 from bfsoft_explorer.charts import policy as charts
@@ -14,6 +15,15 @@ names = list(scenario.domain.names)
 
 def take(result: CanvasResult) -> None:
     state.replace(policy=result.policy, tau=result.tau)
+
+
+def apply(change: Suggestion) -> None:
+    st.session_state["policy:undo"] = (change, state.scenario().policy)
+    state.replace(policy=change.policy)
+
+
+def undo(before: Policy) -> None:
+    state.replace(policy=before)
 
 
 if st.session_state.get("policy:attribute") not in names:
@@ -47,6 +57,30 @@ with right:
         st.toggle, "Protect taking part at all (participation)", "participation",
         help="Adds the edges between being in the table and not: no sensitivity then falls below 1.",
     )  # fmt: skip
+
+offered = suggestions(scenario.policy, vote)
+applied = st.session_state.get("policy:undo")
+undoable = applied is not None and applied[0].policy == scenario.policy
+if offered or undoable:
+    st.subheader(
+        "Suggestions", anchor=False,
+        help="Computed for this policy and this τ: what would lower the noise, and what could be promised for no more. "
+        "What a change does to the quality of the synthesis, a pilot on public data tells.",
+    )  # fmt: skip
+if undoable:
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.markdown(f":material/check: Done. {applied[0].action}.", width="content")
+    row.button("Undo", on_click=undo, args=(applied[1],), icon=":material/undo:", key="policy:undo:button")
+for start in range(0, len(offered), 3):
+    for column, change in zip(st.columns(3), offered[start : start + 3], strict=False):
+        with column.container(border=True, height="stretch"):
+            numbers = words.suggestion(change, scenario.policy, vote)
+            st.markdown(f"**{change.action}**  \n{numbers}")
+            st.caption(f"{change.consequence}.")
+            st.button(
+                "Apply", on_click=apply, args=(change,), key=f"policy:apply:{change.action}", type="tertiary",
+                icon=":material/check:", help=f"Apply: {change.action}",
+            )  # fmt: skip
 
 
 @st.fragment

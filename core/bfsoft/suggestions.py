@@ -66,7 +66,7 @@ def suggestions(policy: Policy, vote: Vote, most: int = 6) -> list[Suggestion]:
     >>> policy = Policy(domain, {"age": Threshold(7), "income": Complete()})
     >>> best = suggestions(policy, SoftVote(0.03))[0]
     >>> best.action, round(policy.reach, 3), round(best.reach, 3)
-    ('take income out of the policy', 0.5, 0.048)
+    ('Take income out of the policy', 0.5, 0.048)
     """
     found: list[Suggestion] = []
     seen = {_fingerprint(policy)}
@@ -120,16 +120,16 @@ def _cheaper(policy: Policy) -> Iterator[tuple[str, list[str], str, str, Policy]
         for name in setters:
             together = together.with_rule(name, None)
         said = _listed(setters)
-        yield "remove", setters, f"take {said} out of the policy", f"{said} are then not protected at all", together
+        yield "remove", setters, f"Take {said} out of the policy", f"{said} are then not protected at all", together
     if policy.participation:
         yield (
-            "participation", [], "protect values only, not taking part",
+            "participation", [], "Protect values only, not taking part",
             "who is in the table at all may then show", Policy(policy.domain, policy.rules),
         )  # fmt: skip
 
 
 def _remove(policy: Policy, name: str) -> Iterator[_Move]:
-    yield f"take {name} out of the policy", f"{name} is then not protected at all", policy.with_rule(name, None)
+    yield f"Take {name} out of the policy", f"{name} is then not protected at all", policy.with_rule(name, None)
 
 
 def _narrow(policy: Policy, name: str) -> Iterator[_Move]:
@@ -166,7 +166,7 @@ def _split(policy: Policy, name: str) -> Iterator[_Move]:
             blocks.append([*block])
     said = _listed([str(cut) for cut in cuts])
     yield (
-        f"cut the widest block of {name} at {said}", f"the policy then shows on which side of {said} a person is",
+        f"Cut the widest block of {name} at {said}", f"the policy then shows on which side of {said} a person is",
         policy.with_rule(name, Blocks(blocks)),
     )  # fmt: skip
 
@@ -185,7 +185,7 @@ def _drop(policy: Policy, name: str) -> Iterator[_Move]:
     more = int(longest.sum()) - 1
     what = f"the edge {a} ↔ {b}" + (f" and {more} as long" if more else "")
     yield (
-        f"drop {what} of {name}", f"{a} and {b} are then told apart more easily", policy.with_rule(name, Edges(named))
+        f"Drop {what} of {name}", f"{a} and {b} are then told apart more easily", policy.with_rule(name, Edges(named))
     )  # fmt: skip
 
 
@@ -198,14 +198,14 @@ def _group(policy: Policy, name: str) -> Iterator[_Move]:
     if groups.max() > 0:
         tree = _tree(attribute, groups)
         yield (
-            f"a two-level hierarchy for {name}", "every pair stays joined as it is, but lies half as far apart",
+            f"A two-level hierarchy for {name}", "every pair stays joined as it is, but lies half as far apart",
             _on(policy, Hierarchical(name, tree), policy.rules[name]),
         )  # fmt: skip
     elif len(attribute.values) >= 4:
         count = round(math.sqrt(len(attribute.values)))
         tree = _tree(attribute, np.arange(len(attribute.values)) * count // len(attribute.values))
         yield (
-            f"a two-level hierarchy of {count} groups for {name}",
+            f"A two-level hierarchy of {count} groups for {name}",
             "only values of one group stay joined; put them into groups that mean something on Data and domain",
             _on(policy, Hierarchical(name, tree), Threshold(2)),
         )  # fmt: skip
@@ -240,7 +240,7 @@ def _lighter(policy: Policy, name: str) -> Iterator[_Move]:
     weights = dict(zip(domain.names, domain.exact_weights, strict=True))
     weights[name] /= 2
     yield (
-        f"give {name} half its weight", f"distances then mind {name} less, and a synthesis may follow it less closely",
+        f"Give {name} half its weight", f"distances then mind {name} less, and a synthesis may follow it less closely",
         Policy(Domain(domain.attributes, _whole(weights)), policy.rules, policy.participation),
     )  # fmt: skip
 
@@ -264,14 +264,14 @@ def _free(policy: Policy) -> Iterator[tuple[str, str, str, str, Policy]]:
             yield (
                 "protect",
                 name,
-                f"join all values of {name}",
+                f"Join all values of {name}",
                 _ALREADY,
                 policy.with_rule(name, Complete()),
             )
         elif within:
             theta = _theta(attribute, within)
             yield (
-                "protect", name, f"protect {name} with θ = {theta}", _ALREADY, policy.with_rule(name, Threshold(theta))
+                "protect", name, f"Protect {name} with θ = {theta}", _ALREADY, policy.with_rule(name, Threshold(theta))
             )  # fmt: skip
     for name, rule in policy.rules.items():
         attribute = policy.domain[name]
@@ -291,7 +291,7 @@ def _first_edges(policy: Policy, name: str) -> Iterator[_Move]:
     if not attribute.span:
         return
     if attribute.kind == "categorical":
-        yield f"join all values of {name}", f"all of {name} then hides", policy.with_rule(name, Complete())
+        yield f"Join all values of {name}", f"all of {name} then hides", policy.with_rule(name, Complete())
         return
     steps = max(1, attribute.span // 10) if attribute.kind == "numeric" else _attained(attribute, 2)
     if steps:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from bfsoft import Budget, Edge, Policy, Sensitivity, sensitivity_bound
+from bfsoft.suggestions import Suggestion
 from bfsoft.votes import SoftVote
 
 
@@ -71,7 +72,11 @@ def warnings(policy: Policy, vote: SoftVote) -> list[str]:
     reach_setter = policy.widest_edge
     if policy.unprotected:
         names = " and ".join([", ".join(policy.unprotected[:-1]), policy.unprotected[-1]]).removeprefix(" and ")
-        said.append(f"**{names}** may be learnt exactly: no edge protects any of the values.")
+        them = "it" if len(policy.unprotected) == 1 else "them"
+        said.append(
+            f"**{names}**: no edge protects any value, so the policy would let {them} be learnt exactly. "
+            "What this release does for them in fact, the protection map shows."
+        )
     if reach_setter is not None:
         attribute = policy.domain[reach_setter.attribute]
         if attribute.kind == "categorical" and reach_setter.length > 0:
@@ -102,6 +107,19 @@ def warnings(policy: Policy, vote: SoftVote) -> list[str]:
         if theta is not None and theta > widest:
             said.append(f"**{name}**: θ = {number(theta, 6)} goes beyond the whole range, {number(widest, 6)}.")
     return said
+
+
+def suggestion(given: Suggestion, policy: Policy, vote: SoftVote) -> str:
+    """What a suggested change does to reach and noise, in one line: ``reach 0.2 → 0.0192 · noise × 0.31``."""
+    if given.kind == "start":
+        return f"reach {number(given.reach)} · {number(given.ratio)} of the hard vote's noise"
+    if given.free:
+        return f"reach stays {number(given.reach)} · no more noise"
+    noise = given.ratio / sensitivity_bound(policy, vote).ratio
+    return (
+        f"reach {number(policy.reach)} → {number(given.reach)} · noise × {number(noise, 2)} · "
+        f"as if {number(given.budget_factor)} times the budget"
+    )
 
 
 def whole_release(policy: Policy, vote: SoftVote, budget: Budget) -> str:

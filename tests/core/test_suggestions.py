@@ -74,7 +74,7 @@ def test_the_widest_block_of_numbers_is_cut_in_the_middle():
     policy = bf.Policy(domain, {"a": bf.Blocks([[0, 1, 9, 10], [15, 16]])})
     (cut,) = by_kind(policy)["split"]
     assert [*cut.policy.rules["a"].blocks] == [(0, 1), (9, 10), (15, 16)]
-    assert "cut the widest block of a at 9" in cut.action
+    assert "Cut the widest block of a at 9" in cut.action
 
 
 def test_attributes_that_share_the_reach_go_together():

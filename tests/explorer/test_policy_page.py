@@ -1,0 +1,120 @@
+"""The Policy page without a browser: what it says follows the scenario; suggestions apply, undo and enter the link."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import bfsoft as bf
+from bfsoft_explorer import share
+
+Open = Callable[..., AppTest]
+
+
+def linked(open_page: Open, scenario: bf.Scenario) -> AppTest:
+    return open_page("policy", s=share.to_link(scenario))
+
+
+def said(app: AppTest) -> str:
+    return "\n".join(each.value for each in [*app.markdown, *app.caption, *app.info])
+
+
+def charts(app: AppTest) -> list[str]:
+    """The text alternatives of the charts on the page."""
+    return [each.proto.alt for each in [*app.get("vega_lite_chart"), *app.get("arrow_vega_lite_chart")]]
+
+
+def choose(app: AppTest, key: str, option: str) -> AppTest:
+    app.get_by_key(key).set_value(option)
+    app.run()
+    assert not app.exception, [each.value for each in app.exception]
+    return app
+
+
+def apply(app: AppTest, action: str) -> AppTest:
+    app.button(key=f"policy:apply:{action}").click()
+    app.run()
+    assert not app.exception, [each.value for each in app.exception]
+    return app
+
+
+def test_the_side_column_says_what_the_policy_buys_promises_and_leaves_open(open_page: Open) -> None:
+    text = said(open_page("policy", sample="adult"))
+    assert "0.309 of the hard vote's noise: as if you had 10.5 times the budget" in text
+    assert "release is 0.0105-zCDP" in text
+    assert "**workclass, education.num, hours.per.week and income**: no edge protects any value" in text
+
+
+def test_every_chart_has_a_text_alternative_that_states_the_finding(open_page: Open) -> None:
+    assert charts(open_page("policy", sample="adult")) == [
+        "age sets the reach: 0.0192 (17 ↔ 24)",
+        "age: at most 50.9 % across an edge; 17 and 90 are told apart best: 52.9 %",
+        "Up to 7 apart as good as plain DP, with 0.309 of its noise",
+    ]
+
+
+def test_measure_and_argument_change_the_map(open_page: Open) -> None:
+    app = choose(open_page("policy", sample="adult"), "policy:measure", "zcdp")
+    assert charts(app)[1] == "age: at most 0.001 across an edge; 17 and 90 are told apart best: 0.0104"
+    app = choose(app, "policy:by", "path")
+    assert "told apart best: 0.121" in charts(app)[1]  # 11 hops: 121 ρ
+
+
+def test_another_attribute_brings_its_own_map(open_page: Open) -> None:
+    app = choose(open_page("policy", sample="adult"), "policy:attribute", "income")
+    assert charts(app)[1].startswith("income has no edges; <=50K and >50K are told apart best")
+
+
+def test_a_suggestion_applies_and_comes_off_again(open_page: Open) -> None:
+    before = bf.load_scenario("adult-age-hours-workclass")
+    app = linked(open_page, before)
+    app = apply(app, "A two-level hierarchy for workclass")
+    after = app.session_state["scenario"]
+    assert after.domain["workclass"].kind == "hierarchical"
+    assert after.policy.reach == pytest.approx(0.1)
+    assert "Done. A two-level hierarchy for workclass." in said(app)
+    app.button(key="policy:undo:button").click()
+    app.run()
+    assert app.session_state["scenario"] == before
+    assert "Done." not in said(app)
+
+
+def test_undo_is_offered_only_while_the_policy_is_the_one_applied(open_page: Open) -> None:
+    app = apply(open_page("policy", sample="adult"), "θ = 3 for age")
+    now = app.session_state["scenario"]
+    app.session_state["scenario"] = now.replace(policy=now.policy.with_rule("age", bf.Threshold(20)))
+    app.run()
+    assert "Done." not in said(app)
+
+
+def test_a_suggestion_changes_the_link(open_page: Open) -> None:
+    app = apply(open_page("policy", sample="adult"), "θ = 3 for age")
+    link = app.query_params["s"]
+    again = open_page("policy", s=link[0] if isinstance(link, list) else link)
+    assert again.session_state["scenario"] == app.session_state["scenario"]
+
+
+def test_an_attribute_of_one_value_or_too_many_has_no_map_and_says_why(open_page: Open) -> None:
+    domain = bf.Domain([bf.Categorical("one", ["only"]), bf.Numeric("many", 0, 5000)])
+    app = linked(open_page, bf.Scenario.of(bf.Policy(domain, {})))
+    assert "one has one value only" in said(app)
+    app = choose(app, "policy:attribute", "many")
+    assert "many has 5,001 values, and a map takes at most 2,000" in said(app)
+
+
+def test_participation_is_a_setting_of_the_scenario(open_page: Open) -> None:
+    app = open_page("policy", sample="adult")
+    app.toggle(key="bound:participation").set_value(True)
+    app.run()
+    assert app.session_state["scenario"].participation
+    apply(app, "Protect values only, not taking part")
+    assert not app.session_state["scenario"].participation
+
+
+def test_a_bare_policy_offers_first_edges(open_page: Open) -> None:
+    app = linked(open_page, bf.Scenario.of(bf.Policy(bf.load_scenario("adult").domain, {})))
+    assert "Draw an edge to begin" in said(app)
+    app = apply(app, "θ = 7 for age")
+    assert app.session_state["scenario"].policy.rules == {"age": bf.Threshold(7)}
