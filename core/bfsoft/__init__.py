@@ -17,13 +17,24 @@ from .tables import read_table, write_table
 from .votes import HardVote, SoftVote
 
 if TYPE_CHECKING:
+    from . import experiments
+    from .experiments import compare, crossover, decompose, pilot, summarise, sweep
+    from .reproduction import reproduce
     from .scenario import Scenario
+
+# Loaded when asked for: a scenario needs pydantic, and experiments are not for those who only compute.
+_LATE = {
+    "Scenario": "scenario",
+    "reproduce": "reproduction",
+    **dict.fromkeys(("compare", "crossover", "decompose", "pilot", "summarise", "sweep"), "experiments"),
+}
 
 
 def __getattr__(name: str) -> object:
-    # Scenario needs pydantic, whose import is too slow for those who only compute.
-    if name == "Scenario":
-        from .scenario import Scenario
+    from importlib import import_module
 
-        return Scenario
+    if name == "experiments":
+        return import_module(".experiments", __name__)
+    if name in _LATE:
+        return getattr(import_module(f".{_LATE[name]}", __name__), name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -105,9 +105,7 @@ def test_pilot_reports_the_librarys_forecast(run):
     assert same(found["recommended"], expected.recommended)
     assert same(found["forecast"], expected.forecast)
     assert found["agreement"] is None
-    assert (
-        pd.read_csv("forecast.csv")["gain"].tolist() == expected.forecast["gain"].tolist()
-    )
+    assert pd.read_csv("forecast.csv")["gain"].tolist() == expected.forecast["gain"].tolist()
     assert "holds only for private data like the public table" in err
 
 

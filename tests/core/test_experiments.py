@@ -389,3 +389,13 @@ def test_impossible_budgets_are_refused(table: bf.Records, policy: bf.Policy) ->
 def test_experiments_leave_the_votes_of_this_process_on_all_threads(table: bf.Records, policy: bf.Policy) -> None:
     compared(table, policy, seeds=10, jobs=2)
     assert "BFSOFT_THREADS" not in os.environ or os.environ["BFSOFT_THREADS"] != "1"
+
+
+def test_the_package_offers_experiments_without_loading_them() -> None:
+    script = (
+        "import sys, bfsoft as bf; assert 'bfsoft.experiments' not in sys.modules; "
+        "from bfsoft import experiments as ex; "
+        "assert (bf.compare, bf.sweep, bf.decompose, bf.pilot) == (ex.compare, ex.sweep, ex.decompose, ex.pilot); "
+        "assert callable(bf.reproduce) and bf.crossover is ex.crossover and bf.experiments is ex"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)

@@ -5,7 +5,7 @@
 """
 
 from .analysis import crossover, gains, holm, significance, summarise, t_interval
-from .pilot import Pilot, agreement, pilot
+from .forecast import Pilot, agreement, pilot
 from .studies import (
     Borrowed,
     calibration,

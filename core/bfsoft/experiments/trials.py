@@ -1,6 +1,6 @@
 """Trials: many seeded syntheses run side by side, each measured, kept as they end, and continued after a crash.
 
-It knows how to run and to remember; which trials make an experiment is said in ``studies`` and ``pilot``.
+It knows how to run and to remember; which trials make an experiment is said in ``studies`` and ``forecast``.
 A trial depends on its own description and seed alone, so the same frame comes out whatever the workers,
 the order in which trials end, or how often the work was interrupted.
 """
