@@ -15,7 +15,7 @@ settings.load_profile("bfsoft")
 
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
-    """The directory of tables that may not be committed, beside the checkout; the test is skipped where it is absent."""
+    """The tables that may not be committed, beside the checkout; a test that needs them is skipped without them."""
     place = Path(__file__).resolve().parents[2] / "shared" / "data"
     if not place.is_dir():
         pytest.skip("the tables that cannot be committed are not beside this checkout (../shared/data)")

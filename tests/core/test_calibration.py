@@ -1,6 +1,6 @@
 """Statistical tests of the privacy claim: the noise a synthesis adds, and what an attacker makes of its output.
 
-Seeds are fixed, so the tests do not flicker. Each states how far a wrong constant (√2, 2) would land outside its limits.
+Seeds are fixed, so the tests do not flicker. Each says how far outside its limits a wrong constant (√2, 2) would land.
 """
 
 from collections.abc import Iterator
@@ -61,9 +61,8 @@ def attack(method, policy, others, a, b, trials: int, **settings) -> Iterator[bo
     tables = [bf.Records.of_codes(domain, np.vstack([others, [record]])) for record in (a, b)]
     for trial in range(trials):
         truth = trial % 2
-        rounds = bf.evolve(
-            tables[truth], policy, method.vote, calibration=method.calibration, noise=bf.SimulationNoise(trial), **settings
-        )  # fmt: skip
+        noise = bf.SimulationNoise(trial)
+        rounds = bf.evolve(tables[truth], policy, method.vote, calibration=method.calibration, noise=noise, **settings)
         evidence = 0.0
         for each in rounds:
             at_a, at_b = (method.vote.histogram(domain, table, each.candidates) for table in tables)
