@@ -141,8 +141,8 @@ class Dial {
 
   setData(data) {
     if (!data) return;
-    if (this.held) {
-      this.waiting = data;
+    if (this.held || this.turning) {
+      this.waiting = data; // a picture from before this gesture would take back what it has done so far
       return;
     }
     // An answer to an older wish must not take back a temperature that was let go since.
@@ -165,9 +165,7 @@ class Dial {
     this.commit({ tau: this.tau, revision: this.revision });
   }
 
-  release() {
-    this.held = false;
-    this.svg.classList.remove("is-held");
+  takeWaiting() {
     const { waiting } = this;
     this.waiting = null;
     if (waiting) this.setData(waiting);
@@ -201,8 +199,9 @@ class Dial {
       this.root.removeEventListener("keydown", done, true);
       if (last.type !== "pointerup") this.move(before);
       this.held = false; // so that what waits is judged by the revision sent here
+      this.svg.classList.remove("is-held");
       this.send();
-      this.release();
+      this.takeWaiting();
     };
     this.svg.addEventListener("pointermove", to);
     for (const kind of ["pointerup", "pointercancel"]) this.svg.addEventListener(kind, done);
@@ -227,6 +226,7 @@ class Dial {
     if (!this.turning) return;
     this.turning = false;
     this.send();
+    this.takeWaiting();
   }
 
   typed() {
