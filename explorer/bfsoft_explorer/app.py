@@ -11,8 +11,11 @@ st.set_page_config(page_title="BF-Soft Explorer", page_icon=str(ICON), layout="w
 page = st.navigation(
     [
         st.Page(pages() / "policy.py", title="Policy", icon=":material/share:", default=True),
+        st.Page(pages() / "domain.py", title="Data and domain", icon=":material/dataset:"),
+        st.Page(pages() / "boundaries.py", title="Boundaries", icon=":material/border_inner:"),
         st.Page(pages() / "temperature.py", title="Temperature", icon=":material/device_thermostat:"),
         st.Page(pages() / "synthesis.py", title="Synthesis", icon=":material/table_chart:"),
+        st.Page(pages() / "pilot.py", title="Pilot", icon=":material/query_stats:"),
     ],
     position="top",
 )

@@ -1,0 +1,482 @@
+"""Boundaries: where does the vote jump?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import streamlit as st
+
+from bfsoft import SoftVote, sensitivity_bound
+from bfsoft import crossings as count_crossings
+from bfsoft.crossings import (
+    Walk,
+    attaining_candidates,
+    edge_changes,
+    plane,
+    regions,
+    sensitivity_curve,
+    walk,
+    without_cell,
+)
+from bfsoft.errors import BFSoftError
+from bfsoft.sensitivity import SQRT2, shift_ratio
+from bfsoft.synthesis import random_candidates
+from bfsoft_explorer import state
+from bfsoft_explorer.background import Answer
+from bfsoft_explorer.charts import boundaries as charts
+from bfsoft_explorer.plane._contract import PlaneEdit
+from bfsoft_explorer.plane.streamlit_plane import boundary_plane
+
+VIEW, ANSWERS = "boundaries:view", "boundaries:answers"
+# The most options that a slider of listed values can bear; longer attributes take a typed number or a search box.
+LISTED = 400
+# The exact curve starts by itself where a search per τ is a matter of seconds.
+QUICK_SEARCH = 2_000_000_000
+TAUS = np.geomspace(1e-3, 1.0, 13)
+SOURCES = {"random": "Random", "drawn": "Drawn", "synthesis": "Last run"}
+SECTIONS = ["The walk", "Every edge", "Exact against the bound", "The candidates"]
+
+scenario = state.scenario()
+domain, policy, tau = scenario.domain, scenario.policy, scenario.tau
+names = list(domain.names)
+
+
+def fresh_view() -> dict[str, Any]:
+    """Where the page starts on a domain: protected attributes on the axes, else fine ones, and middling values."""
+    long = [name for name in names if len(domain[name].values) > 1]
+    across = next((name for name in long if policy.edge_count(name)), names[0])
+    others = [name for name in names if name != across]
+    down = max(
+        others, key=lambda name: (policy.edge_count(name) > 0, _legible(len(domain[name].values))), default=across
+    )
+    record = [len(a.values) // 2 if a.kind == "numeric" else 0 for a in domain.attributes]
+    return {
+        "attributes": domain.attributes, "across": across, "down": down, "record": np.array(record, dtype=np.int64),
+        "source": "random", "many": 100, "seed": scenario.seed, "drawn": None, "method": None, "round": 1,
+        "vote": "hard", "section": SECTIONS[0], "along": across, "to": None, "to_from": None,
+    }  # fmt: skip
+
+
+def _legible(values: int) -> int:
+    return values if values <= LISTED else 1
+
+
+if VIEW not in st.session_state or st.session_state[VIEW]["attributes"] != domain.attributes:
+    st.session_state[VIEW] = fresh_view()
+view: dict[str, Any] = st.session_state[VIEW]
+
+
+def kept(widget: Callable[..., Any], label: str, name: str, **options: Any) -> Any:
+    """A widget for one thing of this page's view, which outlives a visit to another page."""
+    key = f"boundaries:{name}"
+    st.session_state[key] = view[name]
+
+    def changed() -> None:
+        if st.session_state[key] is not None:
+            view[name] = st.session_state[key]
+
+    return widget(label, key=key, on_change=changed, **options)
+
+
+# --- candidates ------------------------------------------------------------------------------------------------------
+
+
+def rounds_of_synthesis() -> dict[str, list[Any]]:
+    """The rounds of the last synthesis by method, where it ran on these attributes; none otherwise."""
+    job = st.session_state.get("synthesis:job")
+    if job is None or job.scenario.domain.attributes != domain.attributes:
+        return {}
+    return {name: [*rounds] for name, rounds in job.rounds.items() if rounds}
+
+
+def candidates_now() -> np.ndarray:
+    if view["source"] == "drawn" and view["drawn"] is not None:
+        return view["drawn"]
+    found = rounds_of_synthesis()
+    if view["source"] == "synthesis" and found:
+        rounds = found.get(view["method"]) or next(iter(found.values()))
+        return rounds[min(view["round"], len(rounds)) - 1].candidates
+    return random_candidates(domain, view["many"], view["seed"])
+
+
+def choose_source() -> None:
+    chosen = st.session_state["boundaries:source"]
+    if chosen == "drawn" and view["drawn"] is None:
+        view["drawn"] = candidates_now().copy()
+    view["source"] = chosen
+
+
+def draw_anew() -> None:
+    view["seed"] += 1
+
+
+def start_with_one() -> None:
+    view["drawn"] = view["record"][None, :].copy()
+
+
+def attain() -> None:
+    """Two candidates at the ends of the widest edge, seen where they stand."""
+    try:
+        pair = attaining_candidates(policy, view["record"])
+    except BFSoftError as error:
+        state.notify(str(error))
+        return
+    widest = policy.widest_edge
+    assert widest is not None
+    view.update({"drawn": pair, "source": "drawn", "record": pair[0].copy(), "along": widest.attribute})
+    if widest.attribute not in (view["across"], view["down"]):
+        view["across"] = widest.attribute
+
+
+def take(edit: PlaneEdit) -> None:
+    view["record"], view["vote"] = edit.record, edit.vote
+    if edit.candidates is not None:
+        view["drawn"], view["source"] = edit.candidates, "drawn"
+    changes: dict[str, Any] = {"tau": edit.tau} if edit.tau != state.scenario().tau else {}
+    if edit.policy != state.scenario().policy:
+        changes["policy"] = edit.policy
+    if changes:
+        state.replace(**changes)
+
+
+def candidate_controls() -> None:
+    st.session_state["boundaries:source"] = view["source"]
+    st.segmented_control(
+        "Candidates", [*SOURCES], format_func=SOURCES.__getitem__, key="boundaries:source", required=True,
+        on_change=choose_source, width="stretch",
+        help="The records that can be voted for. Drawn: place, drag and remove them on the plane.",
+    )  # fmt: skip
+    if view["source"] == "random":
+        row = st.columns(2, gap="small", vertical_alignment="bottom")
+        with row[0]:
+            kept(st.number_input, "How many", "many", min_value=1, max_value=5_000, step=1)
+        with row[1]:
+            kept(st.number_input, "Seed", "seed", min_value=0, max_value=2**31 - 1, step=1)
+        st.button("Draw others", icon=":material/casino:", on_click=draw_anew, width="stretch")
+    elif view["source"] == "drawn":
+        st.caption("On the plane choose *Add candidates*, then click. Drag one to move it; double-click removes it.")
+        st.button("Start with one", icon=":material/ink_eraser:", on_click=start_with_one, width="stretch",
+            help="Clears all candidates but one at the record: add more where you like.",
+        )  # fmt: skip
+    else:
+        found = rounds_of_synthesis()
+        if not found:
+            st.caption(
+                "No synthesis has run on these attributes yet: run one on the Synthesis page. Random ones till then."
+            )
+        else:
+            if view["method"] not in found:
+                view["method"] = [*found][-1]
+            kept(st.segmented_control, "Method", "method", options=[*found], required=True)
+            last = len(found[view["method"]])
+            view["round"] = min(view["round"], last)
+            if last > 1:
+                kept(st.slider, "Round", "round", min_value=1, max_value=last)
+
+
+# --- the plane's attributes and the record ---------------------------------------------------------------------------
+
+
+def choose_axis(axis: str, other: str) -> None:
+    chosen = st.session_state[f"boundaries:{axis}"]
+    if chosen == view[other]:  # swapping is what someone means who picks the other axis's attribute
+        view[other] = view[axis]
+    view[axis] = chosen
+
+
+def axis_controls() -> None:
+    for label, axis, other in (("Across", "across", "down"), ("Down", "down", "across")):
+        st.session_state[f"boundaries:{axis}"] = view[axis]
+        st.selectbox(label, names, key=f"boundaries:{axis}", on_change=choose_axis, args=(axis, other))
+
+
+def set_code(name: str) -> None:
+    given = st.session_state[f"boundaries:record:{name}"]
+    attribute = domain[name]
+    if given is None:
+        return
+    record = view["record"].copy()
+    if attribute.kind == "numeric" and len(attribute.values) > LISTED:
+        encoded = attribute.encode(pd.Series([given]), "clip")
+        record[domain.position(name)] = int(encoded[0])
+    else:
+        record[domain.position(name)] = given
+    view["record"] = record
+
+
+def record_control(name: str) -> None:
+    attribute, key = domain[name], f"boundaries:record:{name}"
+    code, values = int(view["record"][domain.position(name)]), attribute.values
+    label = f"{name} · on the plane" if name in (view["across"], view["down"]) and len(names) > 1 else name
+    options: dict[str, Any] = {"key": key, "on_change": set_code, "args": (name,)}
+    if len(values) == 1:
+        st.caption(f"{name}: always {values[0]}")
+    elif attribute.kind == "numeric" and len(values) > LISTED:
+        whole = all(isinstance(bound, int) for bound in (attribute.low, attribute.high, attribute.step))
+        number: Callable[[Any], Any] = int if whole else float
+        st.session_state[key] = number(values[code])
+        st.number_input(
+            label, min_value=number(attribute.low), max_value=number(attribute.high), step=number(attribute.step),
+            **options,
+        )  # fmt: skip
+    else:
+        st.session_state[key] = code
+        widget = st.select_slider if attribute.kind == "numeric" else st.selectbox
+        widget(label, options=range(len(values)), format_func=lambda each: str(values[each]), **options)
+
+
+def record_controls() -> None:
+    st.markdown("**The record**", help="One person's values. Those on the plane can be dragged there too.")
+    # The plane's own two last: a teacher looks for what the plane does not show.
+    shown = [name for name in (view["across"], view["down"]) if len(names) > 1]
+    for name in [*(name for name in names if name not in shown), *dict.fromkeys(shown)]:
+        record_control(name)
+
+
+# --- answers from the whole domain -----------------------------------------------------------------------------------
+
+
+def ask(name: str, question: Any, work: Callable[[Any, list[Any]], Any], start: bool = True) -> Answer | None:
+    """The background answer to a question; another question stops the old answer. None where none was begun."""
+    answers: dict[str, Answer] = st.session_state.setdefault(ANSWERS, {})
+    answer = answers.get(name)
+    if answer is not None and answer.question == question:
+        return answer
+    if answer is not None:
+        answer.stop()
+        del answers[name]
+    if not start:
+        return None
+    # A short wait spares quick answers a flicker of progress.
+    answers[name] = Answer(question, work).wait(0.08)
+    return answers[name]
+
+
+def hush(*others: str) -> None:
+    """Stop what is computed for sections that are not shown."""
+    answers: dict[str, Answer] = st.session_state.setdefault(ANSWERS, {})
+    for name in others:
+        if name in answers and answers[name].running:
+            answers.pop(name).stop()
+
+
+def show_progress(name: str, answer: Answer, what: str) -> None:
+    row = st.container(horizontal=True, vertical_alignment="center")
+    row.progress(min(answer.progress, 1.0), text=f"{what} … {answer.progress:.0%}")
+    row.button("Stop", key=f"boundaries:stop:{name}", icon=":material/stop:", on_click=answer.stop)
+
+
+def unfinished(name: str, answer: Answer, what: str) -> bool:
+    """Say why there is no result yet, if so."""
+    if answer.running:
+        show_progress(name, answer, what)
+    elif answer.failure:
+        st.info(answer.failure, icon=":material/info:")
+    elif answer.stopped:
+        st.caption(f"{what}: stopped.")
+        if st.button("Start again", key=f"boundaries:again:{name}"):
+            st.session_state[ANSWERS].pop(name, None)
+            st.rerun()
+    return answer.result is None
+
+
+def asked() -> tuple[Any, ...]:
+    return (policy, candidates.shape, candidates.tobytes())
+
+
+def live(show: Callable[[Answer | None], None], answer: Answer | None) -> None:
+    """Show an answer as a part of the page that renews itself until the answer is whole."""
+    running = answer is not None and answer.running
+
+    def part() -> None:
+        show(answer)
+        if running and answer is not None and not answer.running:
+            st.rerun()
+
+    st.fragment(part, run_every=0.3 if running else None)()
+
+
+def count(watch: Any, _: list[Any]) -> Any:
+    return count_crossings(policy, candidates, watch)
+
+
+def whole_domain(answer: Answer | None) -> None:
+    if answer is not None and not unfinished("crossings", answer, "Counting crossings in the whole domain"):
+        found = answer.result
+        st.markdown(f"**In the whole domain** {charts.crossings_text(found)}")
+        split = [f"{name} {share.crossing:,} of {share.total:,}" for name, share in found.by_attribute.items()]
+        if len(split) > 1:
+            st.caption("By attribute: " + " · ".join(split))
+
+
+# --- sections --------------------------------------------------------------------------------------------------------
+
+
+def telling_end(walked: Walk) -> int:
+    """Where a walk is worth ending: the nearest value at which the hard vote has jumped, else the last joined one."""
+    codes = np.arange(len(walked.values))
+    for marked in (walked.joined & (walked.hard_change > 0), walked.hard_change > 0):
+        if marked.any():
+            return int(min(codes[marked], key=lambda code: abs(code - walked.start)))
+    if walked.joined.any():
+        return int(codes[walked.joined].max())
+    return walked.start + 1 if walked.start + 1 < len(codes) else walked.start - 1
+
+
+def the_walk(_: Answer | None) -> None:
+    row = st.columns([1, 2.2], gap="large")
+    if view["along"] not in names:
+        view["along"] = names[0]
+    with row[0]:
+        kept(
+            st.selectbox, "Walk along", "along", options=names, help="Everything else about the record stays as it is."
+        )
+    attribute = domain[view["along"]]
+    start, last = int(view["record"][domain.position(view["along"])]), len(attribute.values) - 1
+    if last == 0:
+        st.info(f"{view['along']} has one value, {attribute.values[0]}: there is nowhere to walk to.")
+        return
+    try:
+        walked = walk(policy, view["record"], view["along"], candidates, tau)
+    except BFSoftError as error:
+        st.info(str(error), icon=":material/info:")
+        return
+    # An end that was chosen belongs to this start; another start gets the end that tells most.
+    begun = (view["along"], view["record"].tobytes(), candidates.tobytes())
+    if view["to"] is None or view["to"] > last or view["to_from"] != begun:
+        view["to"], view["to_from"] = telling_end(walked), begun
+    with row[1]:
+        if last < LISTED:
+            kept(
+                st.select_slider, f"from {attribute.values[start]} to", "to", options=range(last + 1),
+                format_func=lambda code: str(attribute.values[code]),
+            )  # fmt: skip
+        else:
+            kept(st.number_input, f"from {attribute.values[start]} to value number", "to", min_value=0, max_value=last)
+    change, bars = st.columns([1.25, 1], gap="large")
+    change.altair_chart(charts.walk_chart(walked, view["to"], edge_bound), alt=charts.walk_text(walked, view["to"]))
+    bars.altair_chart(charts.walk_votes_chart(walked, view["to"]), alt=charts.walk_votes_text(walked, view["to"]))
+
+
+def every_edge(answer: Answer | None) -> None:
+    if answer is None:
+        st.info("The policy has no edges, so no protected substitution changes anything. Draw one on the Policy page.")
+    elif not unfinished("changes", answer, "Changing the vote along every policy edge"):
+        st.altair_chart(charts.changes_chart(answer.result, edge_bound), alt=charts.changes_text(answer.result))
+
+
+def ask_every_edge() -> Answer | None:
+    def change(watch: Any, _: list[Any]) -> Any:
+        return edge_changes(policy, candidates, tau, watch=watch)
+
+    return ask("changes", (*asked(), tau), change) if policy.record_edge_count else None
+
+
+def ask_exact_curve() -> Answer | None:
+    nearest_first = sorted(TAUS, key=lambda each: abs(np.log(each / tau)))
+
+    def search(watch: Any, found: list[Any]) -> bool:
+        for row in sensitivity_curve(policy, candidates, nearest_first, watch):
+            found.append(row)
+        return True
+
+    if policy.reach == 0:
+        return None
+    quick = domain.size * len(candidates) <= QUICK_SEARCH
+    begun = st.session_state.get("boundaries:begun") == asked()
+    return ask("curve", asked(), search, start=quick or begun)
+
+
+def exact_curve(answer: Answer | None) -> None:
+    if policy.reach == 0:
+        st.info("The policy has no edge of any length: bound and exact sensitivity are 0 at every τ.")
+        return
+    attained = st.button(
+        "Place two candidates that attain the bound", icon=":material/height:", on_click=attain,
+        help="Places two candidates at the ends of the policy's widest edge: there the soft vote changes by exactly "
+        "√2 tanh(r/2τ), so the bound cannot be lowered.",
+    )  # fmt: skip
+    if attained:
+        st.rerun()  # the plane too, not this part alone
+    fine = np.geomspace(TAUS[0], TAUS[-1], 121)
+    bounds = pd.DataFrame({"tau": fine, "bound": [sensitivity_bound(policy, SoftVote(each)).l2 for each in fine]})
+    found = pd.DataFrame([*answer.found] if answer else [], columns=["tau", "bound", "exact", "hard"])
+    if answer is None:
+        wanted = st.button(
+            "Search the exact sensitivity", icon=":material/search:", key="boundaries:begin",
+            help=f"Walks {domain.size:,} records for each of {len(TAUS)} temperatures; it can be stopped at any time.",
+        )  # fmt: skip
+        if wanted:
+            st.session_state["boundaries:begun"] = asked()
+            st.rerun()
+    else:
+        unfinished("curve", answer, f"Searching the whole domain at {len(TAUS)} temperatures")
+    st.altair_chart(charts.curve_chart(found, bounds, tau), alt=charts.curve_text(found, tau))
+
+
+def the_candidates() -> None:
+    table = domain.decode(candidates)
+    table.insert(0, "candidate", [f"#{k + 1}" for k in range(len(candidates))])
+    if shown is not None:
+        owned = np.bincount(nearest.ravel(), minlength=len(candidates))
+        table.insert(1, "cells on this slice", owned)
+        idle = without_cell(nearest, len(candidates))
+        st.markdown(
+            f"**{len(idle):,} of {len(candidates):,}** candidates own no cell on this slice: others are nearer to all "
+            "of it. They keep their regions elsewhere in the domain."
+            if len(idle)
+            else "Every candidate owns cells on this slice."
+        )
+    st.dataframe(table, hide_index=True, height=300)
+
+
+def closer_look() -> None:
+    chosen = view["section"]
+    names_of = {SECTIONS[1]: "changes", SECTIONS[2]: "curve"}
+    hush(*(name for title, name in names_of.items() if title != chosen))
+    if chosen == SECTIONS[0]:
+        live(the_walk, None)
+    elif chosen == SECTIONS[1]:
+        live(every_edge, ask_every_edge())
+    elif chosen == SECTIONS[2]:
+        live(exact_curve, ask_exact_curve())
+    else:
+        the_candidates()
+
+
+left, right = st.columns([1, 3.7], gap="medium")
+with left:
+    if len(names) > 1:
+        axis_controls()
+    candidate_controls()
+    record_controls()
+
+candidates = candidates_now()
+# Of the policy's own edges; participation's floor belongs to records that come and go.
+edge_bound = SQRT2 * shift_ratio(policy.reach, tau)
+shown = None
+with right:
+    if len(names) < 2:
+        st.info(
+            f"A plane needs two attributes, and this domain has only {names[0]}. The walk and the counts below need "
+            "just one.", icon=":material/info:",
+        )  # fmt: skip
+    else:
+        try:
+            shown = plane(domain, view["across"], view["down"], view["record"])
+            nearest = regions(shown, candidates)
+        except BFSoftError as error:
+            st.info(str(error), icon=":material/info:")
+    if shown is not None:
+        boundary_plane(
+            policy, shown, candidates, tau=tau, vote=view["vote"], key="boundaries:plane", on_change=take,
+            on_error=state.notify,
+        )  # fmt: skip
+    live(whole_domain, ask("crossings", asked(), count))
+    kept(
+        st.segmented_control, "Look closer", "section", options=SECTIONS, required=True, label_visibility="collapsed"
+    )  # fmt: skip
+    closer_look()

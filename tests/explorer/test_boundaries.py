@@ -1,0 +1,455 @@
+"""The Boundaries page without a browser: its charts' data, what it says in hard cases, and each of its controls."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import bfsoft as bf
+from bfsoft.crossings import (
+    attaining_candidates,
+    crossings,
+    edge_changes,
+    plane,
+    plane_edges,
+    regions,
+    sensitivity_curve,
+    walk,
+)
+from bfsoft.synthesis import random_candidates
+from bfsoft_explorer import share
+from bfsoft_explorer.background import Answer
+from bfsoft_explorer.charts import boundaries as charts
+from bfsoft_explorer.charts.style import REGIONS
+from bfsoft_explorer.jobs import Comparison
+from bfsoft_explorer.plane._contract import committed_edit, plane_data
+from bfsoft_explorer.plane.widget import BoundaryPlane
+
+SQRT2 = math.sqrt(2)
+
+
+@pytest.fixture(scope="module")
+def small() -> bf.Policy:
+    domain = bf.Domain(
+        [
+            bf.Numeric("age", 20, 49),
+            bf.Hierarchical("job", {"office": ["admin.", "management"], "manual": ["blue-collar", "housemaid"]}),
+            bf.Categorical("income", ["low", "high"]),
+        ]
+    )
+    return bf.Policy(domain, {"age": bf.Threshold(4), "job": bf.Threshold(2)})
+
+
+@pytest.fixture(scope="module")
+def candidates(small: bf.Policy) -> np.ndarray:
+    return random_candidates(small.domain, 12, 3)
+
+
+def layers(chart: Any) -> list[pd.DataFrame]:
+    """The data of every layer, as the chart carries it."""
+    spec = chart.to_dict()
+    named = spec.get("datasets", {})
+    found = [layer.get("data", spec.get("data")) for layer in spec.get("layer", [spec])]
+    return [pd.DataFrame(named[data["name"]]) for data in found if data]
+
+
+def text_of(chart: Any) -> str:
+    title = chart.to_dict()["title"]["text"]
+    return title if isinstance(title, str) else " ".join(title)
+
+
+# --- charts ----------------------------------------------------------------------------------------------------------
+
+
+def test_the_sentence_of_the_whole_domain_holds_its_counts(small: bf.Policy, candidates: np.ndarray) -> None:
+    found = crossings(small, candidates)
+    said = charts.crossings_text(found)
+    assert f"{found.crossing:,} of {found.total:,} edges cross" in said
+    assert str(found.example) in said
+    alone = crossings(small, candidates[:1])
+    assert charts.crossings_text(alone).startswith(f"None of {found.total:,} edges crosses")
+    nothing = bf.Policy(small.domain, {})
+    assert "no edges" in charts.crossings_text(crossings(nothing, candidates))
+
+
+@pytest.mark.parametrize(("share", "said"), [(0, "0.0 %"), (1e-9, "less than 0.1 %"), (0.5, "50.0 %"), (1, "100.0 %")])
+def test_a_share_never_claims_none_or_all_for_some(share: float, said: str) -> None:
+    assert charts.percent(share) == said
+    assert charts.percent(1 - 1e-9) == "more than 99.9 %"
+
+
+@pytest.mark.parametrize("tau", [None, 0.03])
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_the_plane_as_a_figure(small: bf.Policy, candidates: np.ndarray, tau: float | None, theme: str) -> None:
+    shown = plane(small.domain, "age", "job", candidates[0])
+    nearest = regions(shown, candidates)
+    figure = charts.plane_figure(small, shown, candidates, tau, theme)
+    image, edges, here, elsewhere, record = figure.data
+    assert np.asarray(image.z).shape == (4, 30, 3)
+    assert f"nearest: #{nearest[2, 7] + 1}" in image.hovertext[2][7]
+    assert len(here.x) + len(elsewhere.x) == len(candidates)
+    on_plane = [k for k, codes in enumerate(candidates.tolist()) if codes[2] == candidates[0][2]]
+    assert [*here.text] == [f"#{k + 1}" for k in on_plane]
+    assert (record.x[0], record.y[0]) == (candidates[0][0], candidates[0][1])
+    crossing = sum(each.share.crossing for each in plane_edges(small, shown, nearest))
+    assert f"{crossing} of " in figure.layout.title.text
+    assert len(edges.x) > 0
+
+
+def test_crossing_segments_cover_just_the_crossing_edges(small: bf.Policy, candidates: np.ndarray) -> None:
+    shown = plane(small.domain, "age", "job", candidates[0])
+    nearest = regions(shown, candidates)
+    covered = set()
+    for _, part in charts.crossing_segments(small, shown, nearest).groupby(lambda i: i // 3):
+        (x0, x1), (y0, y1) = part["x"].to_numpy()[:2], part["y"].to_numpy()[:2]
+        covered |= {("across", int(y0), gap) for gap in range(int(x0), int(x1))} if y0 == y1 else set()
+        covered |= {("down", int(x0), gap) for gap in range(int(y0), int(y1))} if x0 == x1 else set()
+    wanted = set()
+    for axis, each in zip(("across", "down"), plane_edges(small, shown, nearest), strict=True):
+        for (a, b), lines in zip(each.edges.tolist(), each.crossing, strict=True):
+            wanted |= {(axis, int(line), gap) for line in np.flatnonzero(lines) for gap in range(a, b)}
+    assert covered == wanted
+
+
+def test_soft_colours_become_the_hard_ones_as_tau_falls(small: bf.Policy) -> None:
+    two = np.array([[0, 0, 0], [29, 3, 1]])
+    shown = plane(small.domain, "age", "job")
+    nearest = regions(shown, two)
+    hard = charts.plane_colours(shown, two, nearest, None, "light").astype(int)
+    cold = charts.plane_colours(shown, two, nearest, 1e-9, "light").astype(int)
+    warm = charts.plane_colours(shown, two, nearest, 10.0, "light").astype(int)
+    # Ties share evenly in the soft vote and go to the first candidate in the hard one.
+    distances = small.domain.exact_distance(shown.codes, two)
+    clear = (distances[:, 0] != distances[:, 1]).reshape(nearest.shape)
+    assert (hard[clear] == cold[clear]).all()
+    assert (warm.max(axis=(0, 1)) - warm.min(axis=(0, 1))).max() < (hard.max(axis=(0, 1)) - hard.min(axis=(0, 1))).max()
+
+
+def test_the_walk_chart_shows_step_curve_and_ceiling(small: bf.Policy, candidates: np.ndarray) -> None:
+    walked = walk(small, candidates[0], "age", candidates, 0.03)
+    to = int(np.argmax(walked.hard_change))
+    assert walked.hard_change[to] > 0
+    chart = charts.walk_chart(walked, to, 0.4)
+    long = next(frame for frame in layers(chart) if "kind" in frame)
+    by_kind = {kind: part["change"].to_numpy() for kind, part in long.groupby("kind")}
+    assert set(np.round(by_kind["hard"], 9)) == {0.0, round(SQRT2, 9)}
+    assert by_kind["soft"] == pytest.approx(walked.soft_change)
+    assert (by_kind["soft"] <= by_kind["ceiling"] + 1e-12).all()
+    assert "jumps by √2" in text_of(chart)
+    band = next(frame for frame in layers(chart) if "low" in frame)
+    start = small.domain["age"].values[walked.start]
+    assert (band["low"][0], band["high"][0]) == (max(20, start - 4), min(49, start + 4))
+
+
+def test_the_walk_along_names_is_bars(small: bf.Policy, candidates: np.ndarray) -> None:
+    walked = walk(small, candidates[0], "job", candidates, 0.03)
+    spec = charts.walk_chart(walked, (walked.start + 1) % 4, 0.4).to_dict()
+    assert spec["layer"][0]["mark"]["type"] == "bar"
+
+
+def test_votes_before_and_after_are_the_records(small: bf.Policy, candidates: np.ndarray) -> None:
+    walked = walk(small, candidates[0], "age", candidates, 0.03)
+    frame = charts.walk_votes(walked, 25)
+    for row in frame.itertuples():
+        votes = walked.hard if row.vote == "hard vote" else walked.soft
+        assert row.share == votes[walked.start if row.when == "before" else 25][int(row.candidate[1:]) - 1]
+    hard = frame[frame["vote"] == "hard vote"].groupby("when")["share"].sum()
+    assert hard.to_dict() == {"before": 1.0, "after": 1.0}
+    said = charts.walk_votes_text(walked, 25)
+    common = float(np.minimum(walked.soft[walked.start], walked.soft[25]).sum())
+    assert charts.percent(common) in said
+
+
+def test_changes_chart_holds_every_edge_once(small: bf.Policy, candidates: np.ndarray) -> None:
+    changes = edge_changes(small, candidates, 0.03)
+    frame = charts.changes_frame(changes)
+    assert frame["share"].sum() == pytest.approx(1)
+    jumps = crossings(small, candidates)
+    assert frame[frame["hard"] == "jumps"]["share"].sum() == pytest.approx(jumps.share)
+    assert frame["high"].max() <= SQRT2 + 1e-9
+    chart = charts.changes_chart(changes, 0.4)
+    stems = next(part for part in layers(chart) if "name" in part and "label" in part and "share" in part)
+    assert [*stems["change"]] == [0.0, pytest.approx(SQRT2)]
+    assert stems["share"][1] == pytest.approx(jumps.share)
+    assert charts.percent(jumps.share) in text_of(chart)
+    assert f"all {small.record_edge_count:,} policy edges" in charts.changes_detail(changes)
+
+
+def test_a_sampled_histogram_says_so(small: bf.Policy, candidates: np.ndarray) -> None:
+    changes = edge_changes(small, candidates, 0.03, most_work=1000, seed=4)
+    said = charts.changes_detail(changes)
+    assert f"{changes.looked_at:,} of {changes.total:,}" in said
+    assert "seed 4" in said
+
+
+def test_the_curve_is_the_bound_and_what_was_found(small: bf.Policy, candidates: np.ndarray) -> None:
+    found = pd.DataFrame([*sensitivity_curve(small, candidates, [0.01, 0.1])])
+    bounds = pd.DataFrame({"tau": [0.001, 1.0], "bound": [SQRT2, 0.1]})
+    chart = charts.curve_chart(found, bounds, 0.03)
+    shown = pd.concat([frame for frame in layers(chart) if "kind" in frame])
+    assert [*shown[shown["kind"] == "exact, soft vote"]["l2"]] == [*found["exact"]]
+    assert "never passes the bound" in text_of(chart)
+    pair = pd.DataFrame([*sensitivity_curve(small, attaining_candidates(small), [0.01, 0.1])])
+    assert "attains the bound at every τ" in charts.curve_text(pair, 0.03)
+    assert charts.curve_text(found.iloc[:0], 0.03) == "The bound falls as τ grows"
+
+
+def test_region_hues_are_not_the_signal() -> None:
+    assert len(set(REGIONS)) == len(REGIONS)
+    assert charts.SIGNAL not in REGIONS
+
+
+# --- the plane's contract --------------------------------------------------------------------------------------------
+
+
+def test_an_edit_comes_back_as_policy_record_and_candidates(small: bf.Policy, candidates: np.ndarray) -> None:
+    shown = plane(small.domain, "age", "job", candidates[0])
+    data = plane_data(small, shown, candidates, tau=0.03, vote="hard")
+    assert data["rules"]["across"]["theta"] == 4
+    edit = {"record": [3.0, 1, 0], "tau": 0.5, "vote": "soft", "theta": {"across": 2}, "candidates": [[0, 0, 0]]}
+    taken = committed_edit(small, shown, edit)
+    assert taken.record.tolist() == [3, 1, 0]
+    assert taken.policy.rules["age"] == bf.Threshold(2)
+    assert taken.policy.rules["job"] == small.rules["job"]
+    assert taken.candidates is not None
+    assert taken.candidates.tolist() == [[0, 0, 0]]
+    assert "age" not in committed_edit(small, shown, {**edit, "theta": {"across": 0}}).policy.rules
+    with pytest.raises(bf.BFSoftError, match="outside"):
+        committed_edit(small, shown, {**edit, "record": [99, 0, 0]})
+
+
+def test_a_rule_without_theta_crosses_as_its_edges(small: bf.Policy, candidates: np.ndarray) -> None:
+    blocks = small.with_rule("age", bf.Blocks([[20, 21, 22]]))
+    rule = plane_data(blocks, plane(small.domain, "age", "job"), candidates, tau=0.03, vote="hard")["rules"]["across"]
+    assert rule["pairs"] == [[0, 1], [0, 2], [1, 2]]
+    assert rule["drawn"] == "1 block"
+
+
+def test_the_notebook_plane_follows_an_edit(small: bf.Policy, candidates: np.ndarray) -> None:
+    widget = BoundaryPlane(small, candidates, "age", "job")
+    edit = {"revision": 1, "record": [3, 1, 0], "tau": 0.5, "vote": "soft", "theta": {"across": 2}}
+    widget.committed = {**edit, "candidates": [[1, 1, 1], [2, 2, 0]]}
+    assert (widget.tau, widget.vote, widget.policy.rules["age"]) == (0.5, "soft", bf.Threshold(2))
+    assert widget.candidates.tolist() == [[1, 1, 1], [2, 2, 0]]
+    assert widget.data["record"] == [3, 1, 0]
+    assert widget.data["revision"] == 1
+    with pytest.raises(bf.BFSoftError, match="two different attributes"):
+        BoundaryPlane(bf.Policy(bf.Domain([bf.Numeric("x", 0, 3)]), {}), np.array([[0]]))
+
+
+# --- answers in the background ---------------------------------------------------------------------------------------
+
+
+def test_an_answer_reports_its_result_failure_and_stop() -> None:
+    assert Answer("q", lambda watch, found: 7).wait(10).result == 7
+
+    def refuse(watch: Any, found: list[Any]) -> None:
+        raise bf.BFSoftError("too large")
+
+    assert Answer("q", refuse).wait(10).failure == "too large"
+
+    def endless(watch: Any, found: list[Any]) -> None:
+        while True:
+            found.append(1)
+            watch(0.5)
+
+    answer = Answer("q", endless)
+    answer.stop()
+    answer.wait(10)
+    assert not answer.running
+    assert answer.stopped
+    assert answer.found
+    unexpected = Answer("q", lambda watch, found: 1 / 0).wait(10)
+    assert unexpected.failure is not None
+    assert "ZeroDivisionError" in unexpected.failure
+
+
+# --- the page --------------------------------------------------------------------------------------------------------
+
+
+def said(app: Any) -> str:
+    """All the text on the page."""
+    parts = [*app.markdown, *app.info, *app.caption, *app.error]
+    return "\n".join(str(each.value) for each in parts)
+
+
+def wait(app: Any) -> Any:
+    """Run again until nothing is being computed in the background."""
+    for answer in app.session_state["boundaries:answers"].values():
+        answer.wait(60)
+    app.run()
+    assert not app.exception, [each.value for each in app.exception]
+    return app
+
+
+def scenario(*attributes: Any, rules: dict[str, Any] | None = None, **settings: Any) -> str:
+    return share.to_link(bf.Scenario.of(bf.Policy(bf.Domain(attributes), rules or {}), **settings))
+
+
+def view(app: Any) -> dict[str, Any]:
+    return app.session_state["boundaries:view"]
+
+
+@pytest.fixture
+def tiny() -> str:
+    return scenario(
+        bf.Numeric("x", 0, 9), bf.Numeric("y", 0, 4), bf.Categorical("c", ["a", "b", "d"]), rules={"x": bf.Threshold(2)}
+    )
+
+
+def test_the_page_opens_on_adult_with_the_whole_domains_count(open_page) -> None:
+    app = wait(open_page("boundaries"))
+    assert "of 13,970,880 edges cross" in said(app)
+    assert (view(app)["across"], view(app)["down"]) == ("age", "hours.per.week")
+    adult = bf.load_scenario("adult").policy
+    found = crossings(adult, random_candidates(adult.domain, 100, 0))
+    assert charts.crossings_text(found) in said(app)
+
+
+def test_picking_the_other_axis_swaps_them(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    assert (view(app)["across"], view(app)["down"]) == ("x", "y")
+    app.selectbox(key="boundaries:across").set_value("y").run()
+    assert (view(app)["across"], view(app)["down"]) == ("y", "x")
+    app.selectbox(key="boundaries:down").set_value("c").run()
+    assert (view(app)["across"], view(app)["down"]) == ("y", "c")
+
+
+def test_record_controls_show_and_set_every_value(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    app.select_slider(key="boundaries:record:x").set_value(7).run()
+    app.selectbox(key="boundaries:record:c").set_value(2).run()
+    assert view(app)["record"].tolist() == [7, 2, 2]
+    app.switch_page("../../pages/policy.py").run()
+    app.switch_page("../../pages/boundaries.py").run()
+    assert view(app)["record"].tolist() == [7, 2, 2]
+    assert app.select_slider(key="boundaries:record:x").value == 7
+
+
+def test_random_candidates_are_as_many_as_asked_and_seeded(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    app.number_input(key="boundaries:many").set_value(5).run()
+    app.number_input(key="boundaries:seed").set_value(3).run()
+    app.segmented_control(key="boundaries:section").set_value("The candidates").run()
+    domain = share.from_link(tiny).domain
+    shown = app.dataframe[0].value
+    wanted = domain.decode(random_candidates(domain, 5, 3))
+    assert shown[["x", "y", "c"]].astype(str).values.tolist() == wanted.astype(str).values.tolist()
+    assert shown["cells on this slice"].sum() == 50
+    next(button for button in app.button if button.label == "Draw others").click().run()
+    assert view(app)["seed"] == 4
+
+
+def test_drawn_candidates_begin_with_those_shown_and_can_start_with_one(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    app.segmented_control(key="boundaries:source").set_value("drawn").run()
+    assert len(view(app)["drawn"]) == 100
+    next(button for button in app.button if button.label == "Start with one").click().run()
+    assert view(app)["drawn"].tolist() == [view(app)["record"].tolist()]
+    assert "None of" in said(wait(app))
+
+
+def test_candidates_of_the_last_synthesis(open_page) -> None:
+    app = open_page("boundaries", s="xor3")
+    app.segmented_control(key="boundaries:source").set_value("synthesis").run()
+    assert "No synthesis has run" in said(app)
+    now = bf.load_scenario("xor3").replace(size=16, rounds=2)
+    records = bf.Records.of_frame(now.domain, bf.load_data("xor3", now.domain))
+    job = Comparison(now, records, [bf.hard(), bf.bf_soft(now.tau)]).start()
+    assert job.wait(60)
+    app.session_state["synthesis:job"] = job
+    app.run()
+    app.segmented_control(key="boundaries:method").set_value("Hard").run()
+    app.slider(key="boundaries:round").set_value(2).run()
+    app.segmented_control(key="boundaries:section").set_value("The candidates").run()
+    shown = app.dataframe[0].value[[*now.domain.names]]
+    wanted = now.domain.decode(job.rounds["Hard"][1].candidates)
+    assert shown.astype(str).values.tolist() == wanted.astype(str).values.tolist()
+
+
+def test_the_walk_ends_where_the_hard_vote_jumps_until_another_end_is_chosen(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    first = view(app)["to"]
+    domain, policy = share.from_link(tiny).domain, share.from_link(tiny).policy
+    walked = walk(policy, view(app)["record"], "x", random_candidates(domain, 100, 0), 0.03)
+    assert walked.hard_change[first] > 0
+    app.select_slider(key="boundaries:to").set_value(0).run()
+    assert view(app)["to"] == 0
+    app.run()
+    assert view(app)["to"] == 0
+    app.selectbox(key="boundaries:along").set_value("c").run()
+    assert view(app)["along"] == "c"
+    assert not app.exception
+
+
+def test_every_edge_and_the_exact_curve(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    app.segmented_control(key="boundaries:section").set_value("Every edge").run()
+    wait(app)
+    changes = app.session_state["boundaries:answers"]["changes"].result
+    assert changes.total == share.from_link(tiny).policy.record_edge_count
+    app.segmented_control(key="boundaries:section").set_value("Exact against the bound").run()
+    wait(app)
+    found = app.session_state["boundaries:answers"]["curve"].found
+    assert len(found) == 13
+    next(button for button in app.button if button.label.startswith("Place two candidates")).click().run()
+    wait(app)
+    assert view(app)["source"] == "drawn"
+    for row in app.session_state["boundaries:answers"]["curve"].found:
+        assert row["exact"] == pytest.approx(row["bound"], rel=1e-9)
+
+
+def test_a_domain_of_one_attribute_is_told_kindly_and_still_walks(open_page) -> None:
+    link = scenario(bf.Numeric("x", 0, 9), rules={"x": bf.Threshold(2)})
+    app = wait(open_page("boundaries", s=link))
+    assert "A plane needs two attributes, and this domain has only x" in said(app)
+    assert "of 17 edges cross" in said(app)
+    assert app.select_slider(key="boundaries:to").value is not None
+
+
+def test_one_value_attributes_and_an_empty_policy(open_page) -> None:
+    app = wait(open_page("boundaries", s=scenario(bf.Numeric("x", 5, 5), bf.Categorical("c", ["only"]))))
+    assert "The policy has no edges" in said(app)
+    assert "x: always 5" in said(app)
+    assert "nowhere to walk to" in said(app)
+    for name in ("Every edge", "Exact against the bound", "The candidates"):
+        app.segmented_control(key="boundaries:section").set_value(name).run()
+        assert not app.exception
+    assert app.dataframe
+
+
+def test_a_domain_too_large_to_count_says_so_and_still_draws(open_page) -> None:
+    link = scenario(*(bf.Numeric(f"x{i}", 0, 99) for i in range(6)), rules={"x0": bf.Threshold(1)})
+    app = wait(open_page("boundaries", s=link))
+    assert "1,000,000,000,000 records, too many to count crossings" in said(app)
+    assert regions(plane(share.from_link(link).domain, "x0", "x1"), view(app)["record"][None, :]).shape == (100, 100)
+    app.segmented_control(key="boundaries:section").set_value("Exact against the bound").run()
+    assert any(button.label == "Search the exact sensitivity" for button in app.button)
+    next(button for button in app.button if button.label == "Search the exact sensitivity").click().run()
+    wait(app)
+    assert "too many" in said(app)
+    app.segmented_control(key="boundaries:section").set_value("Every edge").run()
+    wait(app)
+    assert not app.session_state["boundaries:answers"]["changes"].result.exact
+
+
+def test_a_plane_too_large_to_draw_says_so(open_page) -> None:
+    link = scenario(bf.Numeric("x", 0, 4999), bf.Numeric("y", 0, 4999), rules={"x": bf.Threshold(2)})
+    app = open_page("boundaries", s=link)
+    assert "25,000,000 cells" in said(app)
+    app.number_input(key="boundaries:record:x").set_value(77).run()
+    assert view(app)["record"][0] == 77
+
+
+def test_another_scenario_takes_the_page_along(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    app.segmented_control(key="boundaries:source").set_value("drawn").run()
+    app.session_state["scenario"] = bf.load_scenario("xor3")
+    wait(app.run())
+    assert view(app)["source"] == "random"
+    assert view(app)["across"] == "x1"
+    assert "of 896 edges cross" in said(app)
