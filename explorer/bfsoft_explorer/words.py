@@ -22,6 +22,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{value:.{digits - 1}e}"
 
 
+def plain(text: str) -> str:
+    """Text of the user's own making for a place that reads Markdown: shown as it is, never as markup."""
+    return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|~$:" else letter for letter in text)
+
+
 def edge(widest: Edge) -> str:
     """An edge as people say it: ``age 17 ↔ 24``."""
     return f"{widest.attribute} {widest.a} ↔ {widest.b}"

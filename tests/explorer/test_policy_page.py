@@ -41,14 +41,14 @@ def apply(app: AppTest, action: str) -> AppTest:
 
 
 def test_the_side_column_says_what_the_policy_buys_promises_and_leaves_open(open_page: Open) -> None:
-    text = said(open_page("policy", sample="adult"))
+    text = said(open_page("policy", s="adult"))
     assert "0.309 of the hard vote's noise: as if you had 10.5 times the budget" in text
     assert "release is 0.0105-zCDP" in text
     assert "**workclass, education.num, hours.per.week and income**: no edge protects any value" in text
 
 
 def test_every_chart_has_a_text_alternative_that_states_the_finding(open_page: Open) -> None:
-    assert charts(open_page("policy", sample="adult")) == [
+    assert charts(open_page("policy", s="adult")) == [
         "age sets the reach: 0.0192 (17 ↔ 24)",
         "age: at most 50.9 % across an edge; 17 and 90 are told apart best: 52.9 %",
         "Up to 7 apart as good as plain DP, with 0.309 of its noise",
@@ -56,14 +56,14 @@ def test_every_chart_has_a_text_alternative_that_states_the_finding(open_page: O
 
 
 def test_measure_and_argument_change_the_map(open_page: Open) -> None:
-    app = choose(open_page("policy", sample="adult"), "policy:measure", "zcdp")
+    app = choose(open_page("policy", s="adult"), "policy:measure", "zcdp")
     assert charts(app)[1] == "age: at most 0.001 across an edge; 17 and 90 are told apart best: 0.0104"
     app = choose(app, "policy:by", "path")
     assert "told apart best: 0.121" in charts(app)[1]  # 11 hops: 121 ρ
 
 
 def test_another_attribute_brings_its_own_map(open_page: Open) -> None:
-    app = choose(open_page("policy", sample="adult"), "policy:attribute", "income")
+    app = choose(open_page("policy", s="adult"), "policy:attribute", "income")
     assert charts(app)[1].startswith("income has no edges; <=50K and >50K are told apart best")
 
 
@@ -82,7 +82,7 @@ def test_a_suggestion_applies_and_comes_off_again(open_page: Open) -> None:
 
 
 def test_undo_is_offered_only_while_the_policy_is_the_one_applied(open_page: Open) -> None:
-    app = apply(open_page("policy", sample="adult"), "θ = 3 for age")
+    app = apply(open_page("policy", s="adult"), "θ = 3 for age")
     now = app.session_state["scenario"]
     app.session_state["scenario"] = now.replace(policy=now.policy.with_rule("age", bf.Threshold(20)))
     app.run()
@@ -90,7 +90,7 @@ def test_undo_is_offered_only_while_the_policy_is_the_one_applied(open_page: Ope
 
 
 def test_a_suggestion_changes_the_link(open_page: Open) -> None:
-    app = apply(open_page("policy", sample="adult"), "θ = 3 for age")
+    app = apply(open_page("policy", s="adult"), "θ = 3 for age")
     link = app.query_params["s"]
     again = open_page("policy", s=link[0] if isinstance(link, list) else link)
     assert again.session_state["scenario"] == app.session_state["scenario"]
@@ -105,7 +105,7 @@ def test_an_attribute_of_one_value_or_too_many_has_no_map_and_says_why(open_page
 
 
 def test_participation_is_a_setting_of_the_scenario(open_page: Open) -> None:
-    app = open_page("policy", sample="adult")
+    app = open_page("policy", s="adult")
     app.toggle(key="bound:participation").set_value(True)
     app.run()
     assert app.session_state["scenario"].participation
