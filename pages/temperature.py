@@ -35,8 +35,9 @@ def made(name: str, key: Hashable, held: Any, make: Callable[..., Any], *given: 
 def last_synthesis() -> Any:
     """The last synthesis, where its candidates are records of the present domain; else None."""
     job = st.session_state.get("synthesis:job")
-    fits = job is not None and job.scenario.domain.attributes == scenario.domain.attributes
-    return job if fits and all(job.rounds.values()) else None
+    if job is None or job.scenario.domain.attributes != scenario.domain.attributes:
+        return None
+    return job if all(job.rounds.values()) else None
 
 
 def table() -> bf.Records | None:
@@ -97,9 +98,13 @@ def show_signal() -> None:
     frame = made("histogram", (data, tau), held, charts.histogram_frame, records, chosen, tau)
     left, right = st.columns(2, gap="large")
     left.altair_chart(charts.sharpness_chart(profile, tau), alt=charts.sharpness_text(profile, tau))
-    right.altair_chart(charts.signal_chart(signals, policy, tau), alt=charts.signal_text(signals, tau, found))
-    left.altair_chart(charts.histogram_chart(frame, signals, tau), alt=charts.histogram_text(signals, tau))
-    right.altair_chart(charts.error_chart(signals, policy, tau), alt=charts.error_text(signals, tau, found))
+    # Without noise nothing drowns, and the charts of it would be empty.
+    noisy = found.hard_rho > 0
+    place = left if noisy else right
+    place.altair_chart(charts.histogram_chart(frame, signals, tau), alt=charts.histogram_text(signals, tau))
+    if noisy:
+        right.altair_chart(charts.signal_chart(signals, policy, tau), alt=charts.signal_text(signals, tau, found))
+        right.altair_chart(charts.error_chart(signals, policy, tau), alt=charts.error_text(signals, tau, found))
     st.caption(
         "These numbers read the table exactly, without noise: look at them for public data only. They describe one "
         "round's votes, not how good the finished table is; run it on the page *Synthesis*."
@@ -275,7 +280,12 @@ def show_matched() -> None:
             st.info("With participation protected q never falls below 0.707, so pairs below that line gain nothing.")
         if points.empty:
             return
-        shown = points[["name", "reach", "tau"]].replace({"name": {"record": "this policy"}})
+        named = {"record": "this policy", "ceiling": "any edge of {}"}
+        shown = points[["name", "reach", "tau"]].assign(
+            name=[
+                named.get(row.kind, "{}").format(row.name) for row in points[["kind", "name"]].itertuples(index=False)
+            ]
+        )
         config: dict[str, Any] = {
             "name": "Reach of",
             "reach": st.column_config.NumberColumn("Reach", format="%.4g"),

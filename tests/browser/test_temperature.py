@@ -39,7 +39,7 @@ def strip(page: Page) -> str:
 
 def expect_strip(page: Page, text: str) -> None:
     row = page.locator(".bfsoft-strip div", has=page.locator("dt", has_text="τ")).first
-    expect(row.locator("dd")).to_have_text(text)
+    expect(row.locator("dd")).to_have_text(text, timeout=20_000)
 
 
 def place(page: Page, temperature: float) -> tuple[float, float]:

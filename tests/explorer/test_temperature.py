@@ -105,7 +105,7 @@ def test_the_histograms_are_the_votes_and_sum_to_the_table(records, profile):
     hard = table[table["method"] == "Hard"]["votes"].tolist()
     votes = bf.HardVote().histogram(STAFF.domain, records, candidates)
     assert hard == sorted(votes, reverse=True)
-    assert len(charts.histogram_frame(records, random_candidates(STAFF.domain, 3_000, 0), 0.03)) <= 800
+    assert len(charts.histogram_frame(records, random_candidates(STAFF.domain, 3_000, 0), 0.03)) <= 600
 
 
 def test_signal_to_noise_on_the_chart_is_votes_over_sigma(profile):

@@ -1,4 +1,7 @@
-"""Charts of the temperature: what τ saves in noise, what it does to votes, and the other ways to say a budget."""
+"""Charts of the temperature: what τ saves in noise, what it does to votes, and the other ways to say a budget.
+
+Channels are always spelt out as objects: Altair takes some 8 ms to make one of a bare string, and a page has dozens.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +34,12 @@ from .style import CALM, COLOURS, QUIET, SIGNAL, by_source, title
 SOFT, HARD = COLOURS["BF-Soft"], COLOURS["Hard"]
 _MARKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
 # More ranks than this cannot be told apart on a screen and only slow the browser.
-_MOST_RANKS = 400
+_MOST_RANKS = 300
 # Characters of a title, and pixels with title and legend, for two charts side by side on a small screen.
 _WRAP, _TALL = 70, 380
+
+# The line that matters is the widest: a width in pixels, a column of the data (a condition is far slower to build).
+_WIDTH = alt.StrokeWidth("width:Q", scale=None, legend=None)
 
 Shown = Literal["ratio", "sigma_most", "factor"]
 _SHOWN = {
@@ -104,6 +110,7 @@ def noise_chart(
     names = {"record": "this policy", "ceiling": "any edge of {}", "floor": "participation floor"}
     frame["curve"] = [names.get(row.kind, "{} alone").format(row.name) for row in frame[["kind", "name"]].itertuples()]
     frame = frame[np.isfinite(frame[show]) & (frame[show] > 0)]
+    frame = frame.assign(width=np.where(frame["kind"] == "record", 3.5, 1.8))
     label, scale = _SHOWN[show]
     order = [*dict.fromkeys(frame["curve"])]
     colours = {"this policy": SOFT, "participation floor": QUIET}
@@ -114,7 +121,7 @@ def noise_chart(
         ),
         legend=alt.Legend(orient="top", title=None, columns=3, labelLimit=220),
     )
-    dash = alt.StrokeDash("curve:N", scale=alt.Scale(domain=order), legend=None)
+    dash = alt.StrokeDash("curve:N", scale=alt.Scale(domain=order))
     lines = (
         alt.Chart(frame)
         .mark_line()
@@ -123,8 +130,12 @@ def noise_chart(
             y=alt.Y(f"{show}:Q", title=label, scale=scale),
             color=colour,
             strokeDash=dash,
-            size=alt.condition("datum.kind == 'record'", alt.value(3.5), alt.value(1.8)),
-            tooltip=["curve", alt.Tooltip("tau:Q", format=".3g"), alt.Tooltip(f"{show}:Q", title=label, format=".4g")],
+            strokeWidth=_WIDTH,
+            tooltip=[
+                alt.Tooltip("curve:N"),
+                alt.Tooltip("tau:Q", format=".3g"),
+                alt.Tooltip(f"{show}:Q", title=label, format=".4g"),
+            ],
         )
     )
     detail = "each curve: q = tanh(r / 2τ) at its own reach r; grey: what participation holds q at"
@@ -170,9 +181,9 @@ def sharpness_chart(profile: pd.DataFrame, tau: float) -> alt.LayerChart:
                 axis=alt.Axis(format="%"),
             ),
             color=colour,
-            strokeDash=alt.StrokeDash("kind:N", legend=None, scale=alt.Scale(domain=[*kinds.values()])),
+            strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(domain=[*kinds.values()])),
             tooltip=[
-                "kind",
+                alt.Tooltip("kind:N"),
                 alt.Tooltip("tau:Q", format=".3g"),
                 alt.Tooltip("value:Q", format=".2%"),
                 alt.Tooltip("entropy:Q", title="entropy (bits)", format=".3f"),
@@ -221,7 +232,7 @@ def histogram_chart(frame: pd.DataFrame, signals: pd.DataFrame, tau: float) -> a
     scale = alt.Scale(type="symlog", constant=1)
     marks = [v for v in (0, 1, 10, 100, 1_000, 10_000, 100_000, 1_000_000) if v <= max(10, 2 * frame["votes"].max())]
     y = alt.Y("votes:Q", title="votes (log scale)", scale=scale, axis=alt.Axis(values=marks, format=",d"))
-    tooltip: list[Any] = ["rank", "method", alt.Tooltip("votes:Q", format=",.2f")]
+    tooltip: list[Any] = [alt.Tooltip("rank:Q"), alt.Tooltip("method:N"), alt.Tooltip("votes:Q", format=",.2f")]
     colour = by_source("method", ["Hard", "BF-Soft"])
     base = alt.Chart(frame).encode(x=x, y=y, color=colour, tooltip=tooltip)
     soft = base.transform_filter("datum.method != 'Hard'").mark_point(size=9, filled=True, opacity=0.8)
@@ -229,11 +240,16 @@ def histogram_chart(frame: pd.DataFrame, signals: pd.DataFrame, tau: float) -> a
     levels = (
         alt.Chart(sigmas[sigmas["sigma"] > 0])
         .mark_rule(strokeDash=[5, 4], strokeWidth=1.5)
-        .encode(y="sigma:Q", color=colour, tooltip=["method", alt.Tooltip("sigma:Q", title="σ (votes)", format=".4g")])
+        .encode(
+            y=alt.Y("sigma:Q"),
+            color=colour,
+            tooltip=[alt.Tooltip("method:N"), alt.Tooltip("sigma:Q", title="σ (votes)", format=".4g")],
+        )
     )
     hard_sigma, soft_sigma = words.number(row["sigma_hard"]), words.number(row["sigma_soft"])
     detail = f"no noise; dashed: the σ each would get, hard {hard_sigma}, soft {soft_sigma} votes"
-    return _over(soft, hard, levels).properties(title=title(histogram_text(signals, tau), detail, _WRAP), height=_TALL)
+    noisy = [levels] if (sigmas["sigma"] > 0).any() else []
+    return _over(soft, hard, *noisy).properties(title=title(histogram_text(signals, tau), detail, _WRAP), height=_TALL)
 
 
 def signal_text(signals: pd.DataFrame, tau: float, found: Drowning) -> str:
@@ -265,10 +281,10 @@ def signal_chart(signals: pd.DataFrame, policy: Policy, tau: float) -> alt.Layer
             x=_tau(taus),
             y=y,
             color=by_source("method", ["Hard", "BF-Soft"]),
-            tooltip=["method", alt.Tooltip("tau:Q", format=".3g"), alt.Tooltip("snr:Q", format=".4g")],
+            tooltip=[alt.Tooltip("method:N"), alt.Tooltip("tau:Q", format=".3g"), alt.Tooltip("snr:Q", format=".4g")],
         )
     )
-    one = alt.Chart(pd.DataFrame({"snr": [1.0]})).mark_rule(strokeDash=[5, 4], color=SIGNAL).encode(y="snr:Q")
+    one = alt.Chart(pd.DataFrame({"snr": [1.0]})).mark_rule(strokeDash=[5, 4], color=SIGNAL).encode(y=alt.Y("snr:Q"))
     first = signals.iloc[0]
     votes = words.number(first["n"] / first["m"])
     detail = (
@@ -307,6 +323,7 @@ def error_chart(signals: pd.DataFrame, policy: Policy, tau: float) -> alt.LayerC
     frame["kind"] = frame["kind"].map({kind: name for kind, (name, _) in kinds.items()})
     # What is a thousand times smaller than the rest only stretches the axis.
     frame = frame[frame["votes"] > frame["votes"].max() / 1e3]
+    frame = frame.assign(width=np.where(frame["kind"] == "soft: both together", 3.5, 2.0))
     names = [name for name, _ in kinds.values()]
     colour = alt.Color(
         "kind:N",
@@ -321,18 +338,16 @@ def error_chart(signals: pd.DataFrame, policy: Policy, tau: float) -> alt.LayerC
             x=_tau(taus),
             y=y,
             color=colour,
-            strokeDash=alt.StrokeDash(
-                "kind:N", legend=None, scale=alt.Scale(domain=names, range=[[1, 0], [1, 0], [6, 3], [2, 3]])
-            ),
-            size=alt.condition("datum.kind == 'soft: both together'", alt.value(3.5), alt.value(2)),
-            tooltip=["kind", alt.Tooltip("tau:Q", format=".3g"), alt.Tooltip("votes:Q", format=".4g")],
+            strokeDash=alt.StrokeDash("kind:N", scale=alt.Scale(domain=names, range=[[1, 0], [1, 0], [6, 3], [2, 3]])),
+            strokeWidth=_WIDTH,
+            tooltip=[alt.Tooltip("kind:N"), alt.Tooltip("tau:Q", format=".3g"), alt.Tooltip("votes:Q", format=".4g")],
         )
     )
     layers: list[Any] = [lines, *_here(tau, taus)]
     said = []
     if found.best is not None and found.soft_from is not None and found.soft_to is not None:
         band = pd.DataFrame({"tau": [found.soft_from], "to": [found.soft_to]})
-        layers.insert(0, alt.Chart(band).mark_rect(opacity=0.12, color=SOFT).encode(x=_tau(taus), x2="to:Q"))
+        layers.insert(0, alt.Chart(band).mark_rect(opacity=0.12, color=SOFT).encode(x=_tau(taus), x2=alt.X2("to:Q")))
         low, high, best = (words.number(at, 2) for at in (found.soft_from, found.soft_to, found.best))
         said.append(f"softness pays in the band {low}–{high}, most at {best}")
     if found.smoothed_from is not None:
@@ -376,8 +391,8 @@ def rounds_chart(
             y=alt.Y("sigma:Q", title="σ (votes)", scale=alt.Scale(zero=True)),
             color=by_source("method", ["Hard", "BF-Soft"]),
             tooltip=[
-                "method",
-                "round",
+                alt.Tooltip("method:N"),
+                alt.Tooltip("round:Q"),
                 alt.Tooltip("sigma:Q", title="σ (votes)", format=".5g"),
                 alt.Tooltip("rho:Q", title="ρ of the round", format=".4g"),
                 alt.Tooltip("share:Q", title="share of ρ", format=".2%"),
@@ -423,7 +438,11 @@ def epsilon_chart(budget: Budget) -> alt.LayerChart:
         scale=alt.Scale(domain=order, range=[QUIET, SOFT]),
         legend=alt.Legend(orient="top", title=None, symbolType="stroke"),
     )
-    tooltip = ["by", alt.Tooltip("rho:Q", title="ρ", format=".4g"), alt.Tooltip("epsilon:Q", title="ε", format=".5g")]
+    tooltip = [
+        alt.Tooltip("by:N"),
+        alt.Tooltip("rho:Q", title="ρ", format=".4g"),
+        alt.Tooltip("epsilon:Q", title="ε", format=".5g"),
+    ]
     lines = (
         alt.Chart(frame)
         .mark_line(strokeWidth=2.5)
@@ -432,7 +451,7 @@ def epsilon_chart(budget: Budget) -> alt.LayerChart:
             y=y,
             color=colour,
             tooltip=tooltip,
-            strokeDash=alt.StrokeDash("by:N", legend=None, scale=alt.Scale(domain=order, range=[[6, 3], [1, 0]])),
+            strokeDash=alt.StrokeDash("by:N", scale=alt.Scale(domain=order, range=[[6, 3], [1, 0]])),
         )
     )
     here = pd.DataFrame(
@@ -443,7 +462,7 @@ def epsilon_chart(budget: Budget) -> alt.LayerChart:
         }
     )
     points = alt.Chart(here[here["epsilon"] > 0]).mark_point(size=90, filled=True, opacity=1)
-    rule = alt.Chart(here.head(1)).mark_rule(color=QUIET).encode(x="rho:Q")
+    rule = alt.Chart(here.head(1)).mark_rule(color=QUIET).encode(x=alt.X("rho:Q"))
     detail = "exact for Gaussian noise; the formula ρ + 2√(ρ ln 1/δ) holds for any mechanism, so looser"
     layers = _over(lines, rule, points.encode(x=x, y=y, color=colour, tooltip=tooltip))
     return layers.properties(title=title(epsilon_text(budget), detail, _WRAP), height=_TALL - 40)
@@ -485,13 +504,13 @@ def matched_chart(policy: Policy, tau: float) -> alt.LayerChart:
         alt.Tooltip("reach:Q", format=".4g"),
         alt.Tooltip("tau:Q", format=".4g"),
     ]
-    base = alt.Chart(frame).encode(x=x, y=y, detail="label:N", tooltip=tooltip)
+    base = alt.Chart(frame).encode(x=x, y=y, detail=alt.Detail("label:N"), tooltip=tooltip)
     layers: list[Any] = [base.mark_line(color=CALM, strokeWidth=1.5)]
     ends = frame.groupby("label", sort=False).tail(1)
     at_top = ends["reach"] < 1 - 1e-9
     above = alt.Chart(ends[at_top]).mark_text(color=QUIET, fontSize=12, align="center", dy=-8)
     beside = alt.Chart(ends[~at_top]).mark_text(color=QUIET, fontSize=12, align="left", dx=5)
-    layers += [named.encode(x=x, y=y, text="label") for named in (above, beside)]
+    layers += [named.encode(x=x, y=y, text=alt.Text("label:N")) for named in (above, beside)]
     if policy.reach > 0 and 0 < ratio < 1:
         own = _line(ratio).assign(label=f"this policy, q = {words.number(ratio, 4)}")
         if len(own) > 1:
@@ -506,7 +525,12 @@ def matched_chart(policy: Policy, tau: float) -> alt.LayerChart:
             )
             shape = alt.Shape("kind:N", scale=kinds, legend=None)
             layers.append(
-                dots.encode(x=x, y=y, shape=shape, tooltip=["name", alt.Tooltip("reach:Q", format=".4g"), matching])
+                dots.encode(
+                    x=x,
+                    y=y,
+                    shape=shape,
+                    tooltip=[alt.Tooltip("name:N"), alt.Tooltip("reach:Q", format=".4g"), matching],
+                )
             )
     detail = "each line: one noise ratio q; marks: the τ at which another reach needs this policy's noise"
     return _over(*layers).properties(title=title(matched_text(policy, tau), detail, _WRAP), height=440)
@@ -523,13 +547,16 @@ def _line(ratio: float) -> pd.DataFrame:
 def matched_points(policy: Policy, tau: float) -> pd.DataFrame:
     """The τ at which each reach (the record's, each attribute's, the ceiling's) has this policy's q, floor aside.
 
+    The ceiling is left out where a protected attribute has that reach already.
+
     Columns kind, name, reach, tau, ratio; no rows where q is 0 or, to machine precision, 1.
     """
     ratio = math.tanh(policy.reach / (2 * tau))
     listed = reaches(policy) if 0 < ratio < 1 else []
+    taken = {reach for kind, _, reach in listed if kind == "attribute"}
     rows = [
         (kind, name, reach, tau if kind == "record" else matched_tau(reach, ratio), ratio)
         for kind, name, reach in listed
-        if reach > 0
+        if reach > 0 and not (kind == "ceiling" and reach in taken)
     ]
     return pd.DataFrame(rows, columns=["kind", "name", "reach", "tau", "ratio"])
