@@ -11,6 +11,7 @@ import numbers
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -258,6 +259,26 @@ class Policy:
 
     def __repr__(self) -> str:
         return f"Policy({self.rules!r}, participation={self.participation})"
+
+    def _repr_html_(self) -> str:
+        """How a notebook shows it: each attribute's rule, edges, reach and widest edge."""
+        rows = []
+        for name in self.domain.names:
+            rule, own = self.rules.get(name), self.widest(name)
+            # A rule can list thousands of edges; its kind and its count say enough.
+            said = (
+                (repr(rule) if isinstance(rule, Threshold) else type(rule).__name__) if rule and own else "unprotected"
+            )
+            ends = f"{own.a} ↔ {own.b}" if own else "none"
+            cells = (name, said, f"{self.edge_count(name):,}", f"{self.reaches[name]:.6g}", ends)
+            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+        heads = "".join(f"<th>{head}</th>" for head in ("attribute", "rule", "edges", "reach", "widest edge"))
+        participation = ", participation protected" if self.participation else ""
+        body = "".join(f"<tr>{row}</tr>" for row in rows)
+        return (
+            f"<table><caption>Policy with reach {self.reach:.6g}{participation}</caption>"
+            f"<thead><tr>{heads}</tr></thead><tbody>{body}</tbody></table>"
+        )
 
     def __eq__(self, other: object) -> bool:
         return (
