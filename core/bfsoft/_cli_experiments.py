@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .experiments import Progress
     from .scenario import Scenario
 
-_FIGURES = ("fig3", "fig4", "fig5", "fig6", "fig7", "table4", "f4", "f6", "f9", "all")
+_FIGURES = ("fig3", "fig4", "fig5", "fig6", "fig7", "table4", "f4", "f6", "f9", "all", "moves")
 _RHOS, _TAUS = "1e-4,6e-4,3e-3", "0.015,0.03,0.06"
 _EVERY = 1.0  # seconds between two lines of progress
 

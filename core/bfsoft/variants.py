@@ -19,7 +19,7 @@ and ``PAPER`` follow published code, read and written anew:
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 import numpy as np
@@ -47,7 +47,7 @@ class Variant:
     hard vote at the policy's sensitivity spends √2 without looking for an edge that crosses.
     """
 
-    name: str
+    name: str = field(repr=False, compare=False)  # variants of two names that do the same are the same
     step: Literal["uniform", "normal"] = "uniform"
     first: float = 0.5
     last: float = 0.01

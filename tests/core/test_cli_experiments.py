@@ -152,9 +152,9 @@ def test_reproduce_writes_tables_and_claims(run, tmp_path):
 
 
 def test_the_figures_of_the_command_are_those_of_the_library():
-    from bfsoft.reproduction import FIGURES
+    from bfsoft.reproduction import EXTRAS, FIGURES
 
-    assert (*FIGURES, "all") == _cli_experiments._FIGURES
+    assert (*FIGURES, "all", *EXTRAS) == _cli_experiments._FIGURES
 
 
 @pytest.mark.skipif(os.name != "posix", reason="signals are POSIX's")

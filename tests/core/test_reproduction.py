@@ -122,13 +122,23 @@ def test_a_quick_experiment_runs_and_resumes(tmp_path: Path) -> None:
     paths = first.write(tmp_path / "out")
     assert [path.name for path in paths] == ["f6.csv", "claims.csv"]
     written = pd.read_csv(paths[0])
-    assert np.allclose(written["mean"], first.tables["f6"]["mean"], rtol=1e-5)
+    assert np.allclose(written["mean"], first.tables["f6"]["mean"], rtol=1e-4)
 
 
 def test_the_protocols_differ_and_both_run() -> None:
     ours, theirs = (reproduce("f6", quick=True, protocol=protocol) for protocol in reproduction.PROTOCOLS)
     assert ours.tables["f6"].shape == theirs.tables["f6"].shape
     assert not np.allclose(ours.tables["f6"]["mean"], theirs.tables["f6"]["mean"])
+
+
+def test_what_moves_the_crossover_is_found_one_change_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reproduction, "_PARTS", {"normal steps": {"step": "normal"}})
+    monkeypatch.setattr(reproduction, "_BACK", {})
+    monkeypatch.setattr(reproduction, "_SETTINGS", {"m = 128": {"size": 128}})
+    table = reproduce("moves", quick=True).tables["moves"]
+    errors = table[table["measure"] == "2-way"].set_index("changed")[["hard at 0.0001", "soft at 0.01"]]
+    assert len(errors) == 8
+    assert errors.drop_duplicates().shape == errors.shape, "every change made a difference"
 
 
 def test_without_bank_a_note_says_so() -> None:

@@ -72,9 +72,9 @@ def compare(
     ``methods`` are Hard and BF-Soft at τ = 0.015, 0.03 and 0.06 by default; ``budgets`` are ρ or Budgets (whose δ
     must agree); ``seeds`` a number, counted from 0, or the seeds themselves. The error is the mean total variation
     over all ``k``-way marginals against ``reference``, the data itself by default; several k add a column
-    ``measure``, as do ``measures`` of your own: named functions of synthetic codes (m, d). ``settings`` are those
-    of ``bfsoft.evolve``: size, rounds, shares, threshold, resampling, mutation, schedule. ``jobs``, ``progress``
-    and ``resume`` are explained at ``bfsoft.experiments.run_trials``.
+    ``measure``, as do ``measures`` of your own: named functions of synthetic codes (m, d), which a results file knows
+    by their names alone. ``settings`` are those of ``bfsoft.evolve``: size, rounds, shares, threshold, resampling,
+    mutation, schedule. ``jobs``, ``progress`` and ``resume`` are explained at ``bfsoft.experiments.run_trials``.
     Raises ExperimentError for an impossible or repeated setting, and DataError where a table does not fit.
     """
     methods = [hard(), *map(bf_soft, DEFAULT_TAUS)] if methods is None else list(methods)
