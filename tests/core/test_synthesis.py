@@ -225,6 +225,20 @@ def test_a_candidate_without_votes_is_never_chosen(given_weights, seed, how):
         assert (given_weights[chosen] > 0).all()
 
 
+class Lowest:
+    """A source of draws that only ever gives the least of them, 0."""
+
+    def random(self, size=None):
+        return 0.0 if size is None else np.zeros(size)
+
+
+def test_a_draw_that_falls_on_a_bound_belongs_to_the_candidate_above_it():
+    """Cumulative 0, 2, 2, 4 and quantiles 0, 1, 2, 3: the first and third candidate have no votes and no quantile."""
+    votes = np.array([0.0, 2.0, 0.0, 2.0])
+    assert resample(votes, "systematic", Lowest()).tolist() == [1, 1, 3, 3]
+    assert resample(votes, "multinomial", Lowest()).tolist() == [1, 1, 1, 1]
+
+
 @pytest.mark.parametrize("how", ["systematic", "multinomial"])
 def test_resampling_is_in_proportion(how):
     """Pooled over 4,000 draws of five: shares 0, 1/2, 1/4, 1/8, 1/8; the limit is beyond chance, not a bug."""
