@@ -20,5 +20,5 @@ page = st.navigation(
     position="top",
 )
 state.follow_url()
-show_strip()
+show_strip(page.url_path or "policy")
 page.run()

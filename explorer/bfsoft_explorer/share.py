@@ -26,13 +26,13 @@ def from_link(link: str) -> Scenario:
     """The scenario that a link's text holds; raises ScenarioError when the text is damaged."""
     try:
         unpacking = zlib.decompressobj()
-        packed = base64.b64decode(link + "=" * (-len(link) % 4), altchars=b"-_", validate=True)
+        packed = base64.b64decode(link.encode("ascii") + b"=" * (-len(link) % 4), altchars=b"-_", validate=True)
         text = unpacking.decompress(packed, _LARGEST)
         if not unpacking.eof:
             raise ScenarioError(
                 "the link is cut off or unpacks to more than any scenario holds; ask for the file instead"
             )
         plain = json.loads(text)
-    except (binascii.Error, zlib.error, UnicodeDecodeError, json.JSONDecodeError, RecursionError):
+    except (binascii.Error, zlib.error, UnicodeError, json.JSONDecodeError, RecursionError):
         raise ScenarioError("the link is damaged, perhaps cut off while copying; ask for it again") from None
     return Scenario.of_plain(plain)

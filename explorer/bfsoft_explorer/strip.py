@@ -9,10 +9,13 @@ import streamlit as st
 
 import bfsoft as bf
 from bfsoft import Scenario, SoftVote, sensitivity_bound
+from bfsoft.differences import differences
 from bfsoft.errors import BFSoftError
 
 from . import state, words
+from .notebook import notebook
 
+_FILE = "menu:other"  # the scenario of a file that was brought, with its name
 # Only what Streamlit has no layout for: labels and values flowing in one line. !important outdoes its list margins.
 _STYLE = """<style>
 .bfsoft-strip {display: flex; flex-wrap: wrap; gap: 0.15rem 1.4rem; font-size: 0.875rem;}
@@ -49,8 +52,8 @@ def data_name() -> str:
     return state.scenario().data or "none chosen"
 
 
-def show_strip() -> None:
-    """Draw the strip, its menu, and any notice that waits."""
+def show_strip(page: str = "policy") -> None:
+    """Draw the strip, its menu, and any notice that waits; ``page`` is the script's name, whose notebook is offered."""
     row = st.container(horizontal=True, vertical_alignment="center")
     items = "".join(
         f'<div title="{escape(full)}"><dt>{escape(label)}</dt><dd>{escape(value)}</dd></div>'
@@ -58,7 +61,7 @@ def show_strip() -> None:
     )
     row.html(f'{_STYLE}<dl class="bfsoft-strip" aria-label="The scenario">{items}</dl>', width="stretch")
     with row.popover("Scenario", icon=":material/folder_open:", help="Open, save or share all that is set"):
-        _menu()
+        _menu(page)
     notice = state.take_notice()
     if notice:
         st.error(notice, icon=":material/error:")
@@ -71,31 +74,73 @@ def _ready() -> dict[str, str]:
     return {name: f"{name}: {scenario.title}" for name, scenario in scenarios.items()}
 
 
-def _menu() -> None:
+def _menu(page: str) -> None:
     now = state.scenario()
     ready = _ready()
     chosen = st.selectbox("Start from a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
-    st.button("Open it", on_click=_open_ready, args=(chosen,), icon=":material/play_arrow:", width="stretch")
-    st.file_uploader("Or open a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_open_file)
+    st.file_uploader("Or open a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_read_file)
+    name, other = st.session_state.get(_FILE) or (chosen, _ready_scenario(chosen))
+    _compare(name, now, other)
+    st.divider()
     st.download_button(
-        "Save as YAML", now.dumps(), "scenario.yaml", "application/yaml", icon=":material/download:", width="stretch"
-    )
+        "Save as YAML", now.dumps(), "scenario.yaml", "application/yaml", icon=":material/download:", width="stretch",
+        on_click="ignore",
+    )  # fmt: skip
+    view = _view(page)
+    st.download_button(
+        "Open as notebook", lambda: notebook(page, now, view), f"{page}.ipynb", "application/x-ipynb+json",
+        icon=":material/code:", width="stretch", on_click="ignore",
+        help="A Jupyter notebook that rebuilds this very state with the library and draws this page's charts.",
+    )  # fmt: skip
     if state.has_link(now):
         st.caption("The address of this page is a link to exactly this scenario. It never holds records.")
     else:
         st.warning("This policy is too long for a link. Save it as YAML: a reload of the page would lose it.")
 
 
-def _open_ready(name: str) -> None:
-    state.adopt(bf.load_scenario(name))
+def _compare(name: str, now: Scenario, other: Scenario) -> None:
+    """What opening another scenario would change, before it is opened."""
+    found = differences(now, other)
+    if not found:
+        st.caption(f":material/check: {words.plain(name)} is the present scenario.")
+        return
+    rows = {
+        "Setting": [each.key for each in found],
+        "Now": [each.here for each in found],
+        "There": [each.there for each in found],
+    }
+    st.dataframe(
+        rows, hide_index=True, height=min(38 + 35 * len(found), 220), alt=f"What {name} has otherwise than the present"
+    )
+    st.button(f"Open {words.plain(name)}", on_click=_open, args=(other,), icon=":material/play_arrow:", width="stretch")
 
 
-def _open_file() -> None:
+@lru_cache(maxsize=32)
+def _ready_scenario(name: str) -> Scenario:
+    return bf.load_scenario(name)
+
+
+def _view(page: str) -> dict[str, object]:
+    """What a page shows of the scenario, for its notebook to show too."""
+    if page == "boundaries":
+        return dict(st.session_state.get("boundaries:view") or {})
+    names = ("attribute", "measure", "by")
+    return {name: st.session_state.get(f"{page}:{name}") for name in names}
+
+
+def _open(other: Scenario) -> None:
+    state.adopt(other)
+    st.session_state.pop(_FILE, None)
+
+
+def _read_file() -> None:
+    """Read a scenario file to compare; a file that is none leaves everything as it was."""
+    st.session_state.pop(_FILE, None)
     upload = st.session_state.get("menu:file")
     if upload is None:
         return
     try:
-        state.adopt(Scenario.loads(upload.getvalue().decode("utf-8-sig")))
+        st.session_state[_FILE] = (upload.name, Scenario.loads(upload.getvalue().decode("utf-8-sig")))
     except UnicodeDecodeError:
         state.notify(f"{upload.name} is not UTF-8 text; a scenario file is YAML saved as UTF-8.")
     except BFSoftError as error:

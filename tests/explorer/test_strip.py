@@ -1,0 +1,107 @@
+"""The strip above every page: it says the scenario, and its menu compares, opens, saves and hands over a notebook."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from streamlit.testing.v1 import AppTest
+
+import bfsoft as bf
+from bfsoft_explorer import share, strip
+
+Open = Callable[..., AppTest]
+
+
+def differing(app: AppTest) -> dict[str, tuple[str, str]]:
+    """The table of differences in the menu: setting → (now, there)."""
+    tables = [each.value for each in app.dataframe if [*each.value.columns] == ["Setting", "Now", "There"]]
+    return {row.Setting: (row.Now, row.There) for table in tables for row in table.itertuples()}
+
+
+def bring(app: AppTest, name: str, content: bytes) -> AppTest:
+    app.get_by_key("menu:file").upload(name, content)
+    app.run()
+    assert not app.exception, [each.value for each in app.exception]
+    return app
+
+
+def press(app: AppTest, label: str) -> AppTest:
+    next(button for button in app.button if button.label == label).click()
+    app.run()
+    assert not app.exception, [each.value for each in app.exception]
+    return app
+
+
+def test_facts_are_the_librarys_numbers() -> None:
+    scenario = bf.load_scenario("adult")
+    short = {label: (value, full) for label, value, full in strip.facts(scenario, "adult")}
+    assert short["reach r"][1].startswith(repr(scenario.policy.reach))
+    assert short["noise ratio q"][1].startswith(repr(bf.sensitivity_bound(scenario.policy, bf.SoftVote(0.03)).ratio))
+    assert float(short["noise ratio q"][0]) == pytest.approx(math.tanh(0.2 * 7 / 73 / 0.06), rel=2e-3)
+    assert repr(scenario.budget.epsilon) in short["ε"][1]
+
+
+@pytest.mark.parametrize("page", ["policy", "domain", "synthesis"])
+def test_the_strip_is_on_every_page_and_escapes_names(open_page: Open, page: str) -> None:
+    domain = bf.Domain([bf.Numeric("<b>age", 0, 9)])
+    app = open_page(page, s=share.to_link(bf.Scenario.of(bf.Policy(domain, {"<b>age": bf.Threshold(1)}))))
+    said = "".join(each.value for each in app.html)
+    assert "&lt;b&gt;age θ = 1" in said
+    assert "<b>age" not in said
+
+
+def test_a_file_is_compared_before_it_is_opened(open_page: Open) -> None:
+    now = bf.load_scenario("adult")
+    other = now.replace(policy=now.policy.with_rule("age", bf.Threshold(9)), tau=0.05)
+    app = bring(open_page("policy"), "other.yaml", other.dumps().encode())
+    assert app.session_state["scenario"] == now
+    assert differing(app) == {"policy.age": ("threshold 7", "threshold 9"), "tau": ("0.03", "0.05")}
+    press(app, r"Open other\.yaml")
+    assert app.session_state["scenario"] == other
+
+
+def test_a_ready_scenario_is_compared_and_opened(open_page: Open) -> None:
+    app = open_page("policy")
+    app.selectbox(key="menu:ready").set_value("adult-age-hours")
+    app.run()
+    assert differing(app)["policy.hours.per.week"] == ("—", "threshold 8")
+    press(app, r"Open adult\-age\-hours")
+    assert app.session_state["scenario"] == bf.load_scenario("adult-age-hours")
+
+
+def test_the_present_scenario_has_nothing_to_open(open_page: Open) -> None:
+    app = open_page("policy")
+    assert differing(app) == {}
+    assert any("is the present scenario" in each.value for each in app.caption)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"domain: {age: {numeric: [1, 2]}}\n", "policy"),
+        (b"domain: [", "line"),
+        (b"\xff\xfe\x00", "not UTF-8"),
+        (b"domain: {age: {numeric: [17, 90]}}\npolicy: {aeg: complete}\n", "did you mean 'age'"),
+    ],
+)
+def test_a_bad_file_says_what_is_wrong_and_changes_nothing(open_page: Open, content: bytes, said: str) -> None:
+    app = bring(open_page("policy"), "bad.yaml", content)
+    assert any(said in each.value and "bad.yaml" in each.value for each in app.error)
+    assert app.session_state["scenario"] == bf.load_scenario("adult")
+
+
+def test_a_file_and_a_notebook_are_offered(open_page: Open) -> None:
+    for page in ("policy", "domain", "synthesis"):
+        labels = [button.label for button in open_page(page).get("download_button")]
+        assert {"Save as YAML", "Open as notebook"} <= set(labels)
+
+
+def test_a_policy_too_long_for_a_link_says_so(open_page: Open) -> None:
+    domain = bf.Domain([bf.Numeric("x", 0, 3_000)])
+    edges = [(a, (a * 1_237 + 11) % 3_000) for a in range(3_000) if a != (a * 1_237 + 11) % 3_000]
+    app = open_page("policy")
+    app.session_state["scenario"] = bf.Scenario.of(bf.Policy(domain, {"x": bf.Edges(edges)}))
+    app.run()
+    assert any("too long for a link" in each.value for each in app.warning)

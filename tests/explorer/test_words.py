@@ -1,0 +1,112 @@
+"""Plain words: numbers as people read them, sentences with the library's numbers, warnings for what is left open."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import bfsoft as bf
+from bfsoft.privacy import attacker_success, exact_epsilon
+from bfsoft.suggestions import suggestions
+from bfsoft_explorer import words
+
+ADULT = bf.load_scenario("adult")
+VOTE = bf.SoftVote(0.03)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (0.019178, "0.0192"), (0.2, "0.2"), (10.461, "10.5"), (1234.5, "1,234"), (1e-7, "1.00e-07"),
+        (math.inf, "∞"), (3.0, "3"), (-0.5, "-0.5"), (123456.7, "123,457"),
+    ],
+)  # fmt: skip
+def test_numbers(value, text):
+    assert words.number(value) == text
+
+
+@given(st.floats(1e-12, 1e12))
+def test_a_number_in_words_is_within_half_its_last_digit(value):
+    assert float(words.number(value).replace(",", "")) == pytest.approx(value, rel=5.1e-3)
+
+
+@given(st.text(max_size=20))
+def test_plain_text_holds_no_markup_and_every_letter(text):
+    shown = words.plain(text)
+    assert len(shown) - len(text) == sum(letter in "\\`*_{}[]()<>#+-.!|~$:" for letter in text)
+    assert re.sub(r"\\(.)", r"\1", shown, flags=re.DOTALL) == text
+
+
+def test_rules_and_summary():
+    policy = bf.Policy(
+        ADULT.domain,
+        {
+            "age": bf.Threshold(7), "workclass": bf.Blocks([["Private", "?"]]), "income": bf.Complete(),
+            "hours.per.week": bf.Edges([(1, 2), (3, 4)]), "education.num": bf.Threshold(0),
+        },
+    )  # fmt: skip
+    assert words.summary(policy) == "age θ = 7 · workclass 1 block · hours.per.week 2 edges · income complete"
+    assert words.rule(policy, "education.num") == "unprotected"
+    assert words.summary(bf.Policy(ADULT.domain, {})) == "nothing protected"
+
+
+def test_what_it_buys_in_every_case():
+    bought = words.what_it_buys(ADULT.policy, VOTE, bf.sensitivity_bound(ADULT.policy, VOTE))
+    assert bought == "The soft vote needs 0.309 of the hard vote's noise: as if you had 10.5 times the budget."
+    bare = bf.Policy(ADULT.domain, {})
+    assert "Draw an edge to begin" in words.what_it_buys(bare, VOTE, bf.sensitivity_bound(bare, VOTE))
+    wide = bf.load_scenario("adult-all").policy
+    assert "almost all of it" in words.what_it_buys(wide, VOTE, bf.sensitivity_bound(wide, VOTE))
+
+
+def test_the_promise_for_any_pair_is_rho_over_q_squared():
+    worst = ADULT.budget.rho * (math.tanh(1 / 0.06) / math.tanh(0.2 * 7 / 73 / 0.06)) ** 2
+    said = words.whole_release(ADULT.policy, VOTE, ADULT.budget)
+    assert f"{words.number(worst)}-zCDP" in said
+    assert f"ε at most {words.number(exact_epsilon(worst, 1e-5))} at δ = 1e-05" in said
+    assert f"at most {words.number(100 * float(attacker_success(worst)))} % of the time" in said
+    assert "no promise" in words.whole_release(bf.Policy(ADULT.domain, {}), VOTE, ADULT.budget)
+
+
+def warned(policy: bf.Policy) -> str:
+    return "\n".join(words.warnings(policy, VOTE))
+
+
+def test_unprotected_attributes_are_warned_of():
+    assert "**workclass, education.num, hours.per.week and income**: no edge protects" in warned(ADULT.policy)
+    every = bf.Policy(ADULT.domain, {name: bf.Complete() for name in ADULT.domain.names})
+    assert "no edge protects" not in warned(every)
+
+
+@pytest.mark.parametrize(("name", "kind"), [("income", "binary"), ("workclass", "flat categorical")])
+def test_a_flat_attribute_at_full_weight_is_warned_of_with_the_numbers_without_it(name, kind):
+    policy = ADULT.policy.with_rule(name, bf.Complete())
+    assert (
+        f"**{name}** is {kind}: any edge costs its whole weight, 0.2. Without it the reach would be 0.0192"
+        in warned(policy)
+    )
+
+
+def test_components_and_single_values_are_warned_of():
+    policy = ADULT.policy.with_rule("workclass", bf.Blocks([["Private", "?"], ["State-gov", "Local-gov"]]))
+    assert "**workclass** falls into 7 unconnected groups; 5 of them are single values" in warned(policy)
+    assert "age** falls into" not in warned(policy)
+
+
+def test_a_threshold_beyond_the_range_is_warned_of():
+    assert "**age**: θ = 100 goes beyond the whole range, 73" in warned(
+        ADULT.policy.with_rule("age", bf.Threshold(100))
+    )
+
+
+def test_suggestions_in_a_line():
+    policy = ADULT.policy.with_rule("income", bf.Complete())
+    said = {each.kind: words.suggestion(each, policy, VOTE) for each in suggestions(policy, VOTE)}
+    assert said["remove"] == "reach 0.2 → 0.0192 · noise × 0.31 · as if 10.5 times the budget"
+    assert said["protect"] == "reach stays 0.2 · no more noise"
+    first = suggestions(bf.Policy(ADULT.domain, {}), VOTE)[0]
+    assert words.suggestion(first, bf.Policy(ADULT.domain, {}), VOTE).startswith("reach 0.0133 · 0.219 of the hard")
