@@ -345,9 +345,10 @@ class Hierarchical(_Labelled):
 
     def __eq__(self, other: object) -> bool:
         # Mappings are equal whatever their order, but the order of the leaves is the order of the codes.
-        return (
-            isinstance(other, Hierarchical)
-            and (self.name, self.paths, self.values) == (other.name, other.paths, other.values)
+        return isinstance(other, Hierarchical) and (self.name, self.paths, self.values) == (
+            other.name,
+            other.paths,
+            other.values,
         )
 
     def __hash__(self) -> int:
