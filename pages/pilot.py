@@ -20,6 +20,10 @@ JOB, VIEW = "pilot:job", "pilot:view"
 # Around what is set now: half a decade of temperature either way, a decade of budget.
 FACTORS, SPENDS = (0.25, 0.5, 1.0, 2.0, 4.0), (0.1, 0.3, 1.0, 3.0, 10.0)
 MOST = 12
+ONLY_LIKE = (
+    "A pilot holds only for private data like the public table. Nothing here can tell whether yours is: a table from "
+    "another year, place or population may give another answer."
+)
 
 scenario = state.scenario()
 
@@ -168,15 +172,7 @@ def explain() -> None:
         "temperature and budget softness pays. It spends no privacy budget: of the private table it uses only how many "
         "records there are. Press **Forecast**."
     )
-    warning()
-
-
-def warning() -> None:
-    st.warning(
-        "A pilot holds only for private data like the public table. Nothing here can tell whether yours is; a "
-        "table from another year, place or population may give another answer.",
-        icon=":material/warning:",
-    )
+    st.warning(ONLY_LIKE, icon=":material/warning:")
 
 
 def progress(now: Forecast) -> None:
@@ -208,6 +204,7 @@ def show(now: Forecast, found: Pilot) -> None:
         with st.container(border=True):
             said, button = st.columns([4, 1], vertical_alignment="center")
             said.markdown(f"**{charts.recommendation_text(row, forecast)}**")
+            said.caption(f":material/warning: {ONLY_LIKE}")
             tau = None if row["method"] == "Hard" else float(row["tau"])
             in_use = (scenario.method, scenario.tau) == ("BF-Soft", tau) or (tau is None and scenario.method == "Hard")
             label = "Use Hard" if tau is None else "Use this τ"
@@ -219,7 +216,7 @@ def show(now: Forecast, found: Pilot) -> None:
                 st.rerun()  # all of the page, the strip above it included
     marked = None if row is None or row["method"] == "Hard" else (float(row["tau"]), float(row["rho"]))
     left, right = st.columns(2, gap="large")
-    heading = "" if unscaled.empty else "Scaled"
+    heading = "" if unscaled.empty else "Noise scaled"
     left.altair_chart(charts.forecast_chart(forecast, marked, heading), alt=charts.forecast_text(forecast))
     if row is not None:
         right.altair_chart(charts.temperature_chart(forecast, row), alt=charts.temperature_text(forecast, row))
@@ -227,11 +224,10 @@ def show(now: Forecast, found: Pilot) -> None:
     if unscaled.empty:
         right.markdown(text)
     else:
-        left.altair_chart(charts.forecast_chart(unscaled, None, "Unscaled"), alt=charts.forecast_text(unscaled))
+        left.altair_chart(charts.forecast_chart(unscaled, None, "Noise unscaled"), alt=charts.forecast_text(unscaled))
         right.markdown(text)
     with right:
         details(found)
-    warning()
 
 
 def details(found: Pilot) -> None:

@@ -21,6 +21,7 @@ from .style import COLOURS, QUIET, SIGNAL, by_source, title
 # What a half-width chart holds of a title on a small laptop, in characters.
 HALF = 50
 _HEIGHT = 300
+_INK = "#16212C"
 
 
 def measured(frame: pd.DataFrame, k: int) -> pd.DataFrame:
@@ -122,7 +123,7 @@ def seeds_chart(runs: pd.DataFrame) -> alt.LayerChart:
     table = summarise(runs, "error", ["method"])
     methods = [*table["method"]]
     y = alt.Y("method:N", sort=methods, title=None, axis=alt.Axis(labelFontSize=13))
-    colour = by_source("method", methods)
+    colour = by_source("method", methods).legend(None)
     scale = alt.Scale(zero=False, nice=True)
     seen = [alt.Tooltip("method"), alt.Tooltip("seed:Q", format="d"), alt.Tooltip("error:Q", format=".5f")]
     dots = (
@@ -161,13 +162,13 @@ def gains_chart(runs: pd.DataFrame) -> alt.LayerChart:
     paired, table = gains(runs, baseline), relative_gains(runs)
     methods = [*table["method"]]
     y = alt.Y("method:N", sort=methods, title=None, axis=alt.Axis(labelFontSize=13))
-    colour = by_source("method", methods)
+    colour = by_source("method", methods).legend(None)
     x = alt.X("relative:Q", title=f"error below {baseline}'s at the same seed", axis=alt.Axis(format="+.0%"))
     seen = [alt.Tooltip("method"), alt.Tooltip("seed:Q", format="d"), alt.Tooltip("relative:Q", format="+.1%")]
     dots = alt.Chart(paired).mark_circle(size=45, opacity=0.45).encode(x=x, y=y, color=colour, tooltip=seen)
     zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(x="x:Q")
     chart = alt.layer(zero, _with_intervals(dots, table, y, colour, "mean gain"))
-    detail = f"dot: one seed; bar: the mean's 95 % interval; right of the dashes: better than {baseline}"
+    detail = "dot: one seed; bar: the mean's 95 % interval; right is better"
     return _shown(chart, title(findings(runs)[0], detail, HALF), _HEIGHT)
 
 
@@ -215,16 +216,14 @@ def forecast_chart(
     cells = forecast.assign(
         x=[rhos.index(rho) for rho in forecast["rho"]],
         y=[taus.index(tau) for tau in forecast["tau"]],
-        better=np.where(forecast["gain"] > 0, "BF-Soft", "Hard"),
         shown=[
             f"{_cell(relative)}{'' if sure else ' ?'}"
             for relative, sure in zip(forecast["relative"], forecast["sure"], strict=True)
         ],
-        size=forecast["relative"].abs(),
         seen=np.where(forecast["sure"], "the interval excludes 0", "too close to tell"),
     ).assign(left=lambda f: f["x"] - 0.5, right=lambda f: f["x"] + 0.5, low_y=lambda f: f["y"] - 0.5,
              high_y=lambda f: f["y"] + 0.5)  # fmt: skip
-    top = max(float(cells["size"].max()), 1e-9)
+    top = max(float(cells["relative"].abs().max()), 1e-9)
     x = _grid_axis("left:Q", [words.number(float(epsilons[rho]), 2) for rho in rhos], "ε of the private release")
     y = _grid_axis("low_y:Q", [words.number(tau) for tau in taus], "temperature τ")
     tooltip = [
@@ -239,13 +238,11 @@ def forecast_chart(
     ]
     base = alt.Chart(cells)
     tiles = base.mark_rect(stroke=QUIET, strokeWidth=0.4).encode(
-        x=x, x2="right:Q", y=y, y2="high_y:Q", color=_better(),
-        fillOpacity=alt.FillOpacity("size:Q", scale=alt.Scale(domain=[0, top], range=[0.06, 0.8]), legend=None),
+        x=x, x2="right:Q", y=y, y2="high_y:Q", color=_better(top),
         tooltip=tooltip,
     )  # fmt: skip
-    text = base.mark_text(fontSize=13).encode(
+    text = base.mark_text(fontSize=13, color=_INK).encode(
         x="x:Q", y="y:Q", text="shown", tooltip=tooltip,
-        opacity=alt.condition("datum.sure", alt.value(1.0), alt.value(0.75)),
     )  # fmt: skip
     layers: list[Any] = [tiles, text]
     parts = boundary(forecast)
@@ -257,24 +254,27 @@ def forecast_chart(
         column, row = rhos.index(marked[1]), taus.index(marked[0])
         frame = pd.DataFrame([{"left": column - 0.44, "right": column + 0.44, "low": row - 0.42, "high": row + 0.42}])
         layers.append(
-            alt.Chart(frame).mark_rect(fillOpacity=0, strokeWidth=2.5, strokeDash=[4, 3], stroke=QUIET)
+            alt.Chart(frame).mark_rect(fillOpacity=0, strokeWidth=2.5, strokeDash=[4, 3], stroke=_INK)
             .encode(x="left:Q", x2="right:Q", y="low:Q", y2="high:Q")
         )  # fmt: skip
     finding = forecast_text(forecast)
-    detail = "error below Hard's; “?”: its 95 % interval holds 0; red line: the sign changes"
+    detail = "blue: BF-Soft better, orange: Hard; “?”: the 95 % interval holds 0; red: the sign changes"
     text_above = title(f"{heading}: {finding}" if heading else finding, detail, HALF)
     return _shown(alt.layer(*layers), text_above, 90 + 52 * len(taus))
 
 
-def _better() -> alt.Color:
-    scale = alt.Scale(domain=["BF-Soft", "Hard"], range=[COLOURS["BF-Soft"], COLOURS["Hard"]])
-    return alt.Color("better:N", scale=scale, legend=alt.Legend(orient="top", title="better:"))
+def _better(top: float) -> alt.Color:
+    """From Hard's colour over a pale middle to BF-Soft's: opaque, so that dark figures read on it in either theme."""
+    scale = alt.Scale(domain=[-top, 0, top], range=[COLOURS["Hard"], "#EEF1F4", "#5AA5E0"], interpolate="rgb")
+    return alt.Color("relative:Q", scale=scale, legend=None)
 
 
 def _grid_axis(field: str, names: Sequence[str], name: str) -> Any:
     """An axis of equally wide cells about whole numbers, each with its own name."""
     labels = "[" + ", ".join(f"'{each}'" for each in names) + "][datum.value]"
-    axis = alt.Axis(values=[*range(len(names))], labelExpr=labels, grid=False, ticks=False, domain=False)
+    axis = alt.Axis(
+        values=[*range(len(names))], labelExpr=labels, grid=False, ticks=False, domain=False, labelOverlap=False
+    )
     scale = alt.Scale(domain=[-0.5, len(names) - 0.5], nice=False, zero=False)
     return (alt.X if field.startswith("left") else alt.Y)(field, title=name, axis=axis, scale=scale)
 
@@ -334,7 +334,9 @@ def temperature_chart(forecast: pd.DataFrame, recommended: Any) -> alt.LayerChar
         if low < recommended["tau_high"]:
             layers.insert(0, alt.Chart(span).mark_rect(opacity=0.12, color=SIGNAL).encode(x="low:Q", x2="high:Q"))
         layers.append(alt.Chart(span).mark_rule(strokeWidth=2, color=SIGNAL).encode(x="tau:Q"))
-    detail = "blue band: 95 % interval; red: recommended τ, and the range resampled seeds choose"
+    detail = "band: 95 % interval"
+    if recommended["method"] != "Hard":
+        detail += "; red: recommended, and what resampled seeds choose"
     return _shown(alt.layer(*layers), title(temperature_text(forecast, recommended), detail, HALF), _HEIGHT)
 
 

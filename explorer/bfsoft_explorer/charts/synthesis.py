@@ -280,9 +280,6 @@ def moves_figure(
     figure = make_subplots(
         1, len(names), shared_xaxes="all", shared_yaxes="all", horizontal_spacing=0.03, subplot_titles=names
     )
-    ground = _ground(reference, across, down)
-    for column in range(1, len(names) + 1):
-        figure.add_trace(ground, row=1, col=column)
 
     def trace(name: str, step: tuple[str, Codes, np.ndarray]) -> go.Scatter:
         _, codes, weight = step
@@ -299,11 +296,12 @@ def moves_figure(
     first = 0 if moving else -1
     for column, name in enumerate(names, start=1):
         figure.add_trace(trace(name, every[name][first]), row=1, col=column)
-    where = [*range(len(names), 2 * len(names))]
     if moving:
         labels = [step[0] for step in every[names[0]]]
         figure.frames = [
-            go.Frame(name=str(number), data=[trace(name, every[name][number]) for name in names], traces=where)
+            go.Frame(
+                name=str(number), data=[trace(name, every[name][number]) for name in names], traces=[*range(len(names))]
+            )
             for number in range(len(labels))
         ]
         _controls(figure, labels)
@@ -313,6 +311,7 @@ def moves_figure(
         title={"text": pair_text(final, across, down), "font": {"size": 15}, "x": 0, "xanchor": "left"},
         height=500 if moving else 430, margin={"l": 60, "r": 10, "t": 76, "b": 40},
         paper_bgcolor="rgba(0,0,0,0)", plot_bgcolor="rgba(0,0,0,0)",
+        shapes=_ground(reference, across, down, len(names)),
     )  # fmt: skip
     return figure
 
@@ -322,29 +321,34 @@ def _thinned(steps: list[Any], most: int) -> list[Any]:
     return [steps[k] for k in kept]
 
 
-def _ground(reference: Records, across: str, down: str) -> Any:
-    """The data's density, behind the candidates."""
-    import plotly.graph_objects as go
-
+def _ground(reference: Records, across: str, down: str, columns: int) -> list[dict[str, Any]]:
+    """The data's density behind the candidates, as shapes: a heat map would vanish while points move."""
     domain = reference.domain
     i, j = domain.position(across), domain.position(down)
     sides = []
     for position in (i, j):
         count = domain.shape[position]
-        bins = min(count, 2 * _BINS)
+        bins = min(count, _LABELS)
         cells = np.arange(count) * bins // count
-        sides.append((cells, [float(np.flatnonzero(cells == cell).mean()) for cell in range(bins)]))
+        ends = np.array([np.flatnonzero(cells == cell)[[0, -1]] for cell in range(bins)]) + np.array([-0.5, 0.5])
+        sides.append((cells, ends.tolist()))
     (a, x), (b, y) = sides
     flat = np.bincount(
         b[reference.codes[:, j]] * len(x) + a[reference.codes[:, i]],
         weights=reference.counts,
         minlength=len(x) * len(y),
     )
-    clear, full = "rgba(138, 148, 158, 0)", "rgba(138, 148, 158, 0.75)"
-    return go.Heatmap(
-        x=x, y=y, z=np.sqrt(flat.reshape(len(y), len(x))).round(2).tolist(), colorscale=[[0, clear], [1, full]],
-        showscale=False, hoverinfo="skip",
-    )  # fmt: skip
+    strength = 0.6 * np.sqrt(flat / flat.max())
+    return [
+        {
+            "type": "rect", "layer": "below", "line": {"width": 0}, "fillcolor": QUIET,
+            "opacity": round(float(strength[cell]), 3), "xref": f"x{column or ''}", "yref": f"y{column or ''}",
+            "x0": x[cell % len(x)][0], "x1": x[cell % len(x)][1],
+            "y0": y[cell // len(x)][0], "y1": y[cell // len(x)][1],
+        }
+        for column in [0, *range(2, columns + 1)]
+        for cell in np.flatnonzero(strength > 0.02)
+    ]  # fmt: skip
 
 
 def _controls(figure: Any, labels: Sequence[str]) -> None:
