@@ -52,11 +52,13 @@ def fresh_view() -> dict[str, Any]:
     down = max(
         others, key=lambda name: (policy.edge_count(name) > 0, _legible(len(domain[name].values))), default=across
     )
+    # Counted on, not from 0: a control of the domain before must not answer for one of this domain.
+    moved = st.session_state[VIEW]["moved"] + 1 if VIEW in st.session_state else 0
     record = [len(a.values) // 2 if a.kind == "numeric" else 0 for a in domain.attributes]
     return {
         "attributes": domain.attributes, "across": across, "down": down, "record": np.array(record, dtype=np.int64),
         "source": "random", "many": 100, "seed": scenario.seed, "drawn": None, "method": None, "round": 1,
-        "vote": "hard", "section": SECTIONS[0], "along": across, "to": None, "to_from": None,
+        "vote": "hard", "moved": moved, "ends": 0, "section": SECTIONS[0], "along": across, "to": None, "to_from": None,
     }  # fmt: skip
 
 
@@ -69,9 +71,18 @@ if VIEW not in st.session_state or st.session_state[VIEW]["attributes"] != domai
 view: dict[str, Any] = st.session_state[VIEW]
 
 
+def key_of(name: str) -> str:
+    """A widget's key, a new one each time that the plane or a button changed the view.
+
+    A browser that still shows the old value would send it back with the next gesture, and so undo the change; what it
+    sends for a key that is gone is ignored.
+    """
+    return f"boundaries:{name}:{view['moved']}"
+
+
 def kept(widget: Callable[..., Any], label: str, name: str, **options: Any) -> Any:
     """A widget for one thing of this page's view, which outlives a visit to another page."""
-    key = f"boundaries:{name}"
+    key = f"{key_of(name)}:{view['ends']}" if name == "to" else key_of(name)
     st.session_state[key] = view[name]
 
     def changed() -> None:
@@ -103,7 +114,7 @@ def candidates_now() -> np.ndarray:
 
 
 def choose_source() -> None:
-    chosen = st.session_state["boundaries:source"]
+    chosen = st.session_state[key_of("source")]
     if chosen == "drawn" and view["drawn"] is None:
         view["drawn"] = candidates_now().copy()
     view["source"] = chosen
@@ -111,6 +122,7 @@ def choose_source() -> None:
 
 def draw_anew() -> None:
     view["seed"] += 1
+    view["moved"] += 1
 
 
 def start_with_one() -> None:
@@ -129,9 +141,12 @@ def attain() -> None:
     view.update({"drawn": pair, "source": "drawn", "record": pair[0].copy(), "along": widest.attribute})
     if widest.attribute not in (view["across"], view["down"]):
         view["across"] = widest.attribute
+    view["moved"] += 1
 
 
 def take(edit: PlaneEdit) -> None:
+    if (edit.record != view["record"]).any() or edit.candidates is not None:
+        view["moved"] += 1
     view["record"], view["vote"] = edit.record, edit.vote
     if edit.candidates is not None:
         view["drawn"], view["source"] = edit.candidates, "drawn"
@@ -143,9 +158,9 @@ def take(edit: PlaneEdit) -> None:
 
 
 def candidate_controls() -> None:
-    st.session_state["boundaries:source"] = view["source"]
+    st.session_state[key_of("source")] = view["source"]
     st.segmented_control(
-        "Candidates", [*SOURCES], format_func=SOURCES.__getitem__, key="boundaries:source", required=True,
+        "Candidates", [*SOURCES], format_func=SOURCES.__getitem__, key=key_of("source"), required=True,
         on_change=choose_source, width="stretch",
         help="The records that can be voted for. Drawn: place, drag and remove them on the plane.",
     )  # fmt: skip
@@ -181,7 +196,7 @@ def candidate_controls() -> None:
 
 
 def choose_axis(axis: str, other: str) -> None:
-    chosen = st.session_state[f"boundaries:{axis}"]
+    chosen = st.session_state[key_of(axis)]
     if chosen == view[other]:  # swapping is what someone means who picks the other axis's attribute
         view[other] = view[axis]
     view[axis] = chosen
@@ -189,12 +204,12 @@ def choose_axis(axis: str, other: str) -> None:
 
 def axis_controls() -> None:
     for label, axis, other in (("Across", "across", "down"), ("Down", "down", "across")):
-        st.session_state[f"boundaries:{axis}"] = view[axis]
-        st.selectbox(label, names, key=f"boundaries:{axis}", on_change=choose_axis, args=(axis, other))
+        st.session_state[key_of(axis)] = view[axis]
+        st.selectbox(label, names, key=key_of(axis), on_change=choose_axis, args=(axis, other))
 
 
 def set_code(name: str) -> None:
-    given = st.session_state[f"boundaries:record:{name}"]
+    given = st.session_state[key_of(f"record:{name}")]
     attribute = domain[name]
     if given is None:
         return
@@ -208,7 +223,7 @@ def set_code(name: str) -> None:
 
 
 def record_control(name: str) -> None:
-    attribute, key = domain[name], f"boundaries:record:{name}"
+    attribute, key = domain[name], key_of(f"record:{name}")
     code, values = int(view["record"][domain.position(name)]), attribute.values
     label = f"{name} · on the plane" if name in (view["across"], view["down"]) and len(names) > 1 else name
     options: dict[str, Any] = {"key": key, "on_change": set_code, "args": (name,)}
@@ -348,6 +363,7 @@ def the_walk(_: Answer | None) -> None:
     begun = (view["along"], view["record"].tobytes(), candidates.tobytes())
     if view["to"] is None or view["to"] > last or view["to_from"] != begun:
         view["to"], view["to_from"] = telling_end(walked), begun
+        view["ends"] += 1
     with row[1]:
         if last < LISTED:
             kept(

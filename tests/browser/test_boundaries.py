@@ -1,0 +1,478 @@
+"""The boundary plane in Chromium: its numbers against the library's, each gesture, and the page in the whole app."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+import bfsoft as bf
+from bfsoft.crossings import Plane, colouring, mix, plane, plane_edges, regions, walk
+from bfsoft.synthesis import random_candidates
+from bfsoft_explorer import share
+from bfsoft_explorer.plane import SCRIPT, STYLE
+from bfsoft_explorer.plane._contract import plane_data
+
+HOME = "http://plane.invalid/"
+HARNESS = """<!doctype html>
+<html lang="en"><meta charset="utf-8"><title>Plane</title><link rel="stylesheet" href="/plane.css">
+<style>html { --st-background-color: #fff; --st-text-color: #16212c; } body { margin: 20px; }</style>
+<main><div id="home"></div></main>
+<script type="module">
+  import * as plane from "/plane.js";
+  window.plane = plane;
+  window.commits = [];
+  window.mount = (data) => { plane.default({ data, parentElement: document.getElementById("home"),
+    setStateValue: (name, value) => window.commits.push(JSON.parse(JSON.stringify(value))) }); };
+  window.ready = true;
+</script></html>"""
+
+
+@pytest.fixture
+def mount(page: Page) -> Callable[[dict[str, Any]], Page]:
+    """A page that holds nothing but the plane; no server is needed for three small files."""
+
+    def serve(route: Route) -> None:
+        name = route.request.url.removeprefix(HOME)
+        files: dict[str, tuple[str, str]] = {
+            "": ("text/html", HARNESS),
+            "plane.js": ("text/javascript", SCRIPT.read_text(encoding="utf-8")),
+            "plane.css": ("text/css", STYLE.read_text(encoding="utf-8")),
+        }
+        kind, body = files.get(name, ("text/plain", ""))
+        route.fulfill(status=200, content_type=f"{kind}; charset=utf-8", body=body)
+
+    page.route(f"{HOME}**", serve)
+    page.goto(HOME)
+    page.wait_for_function("window.ready")
+
+    def put(data: dict[str, Any]) -> Page:
+        page.evaluate("data => mount(data)", data)
+        return page
+
+    return put
+
+
+def adult() -> tuple[bf.Policy, Plane, np.ndarray]:
+    policy = bf.load_scenario("adult").policy
+    return policy, plane(policy.domain, "age", "hours.per.week", np.array([37, 0, 8, 49, 0])), random_candidates(
+        policy.domain, 100, 0
+    )  # fmt: skip
+
+
+def staff() -> tuple[bf.Policy, Plane, np.ndarray]:
+    policy = bf.load_scenario("staff").policy.with_rule("job", bf.Threshold(2))
+    return policy, plane(policy.domain, "job", "sick"), random_candidates(policy.domain, 60, 1)
+
+
+def ties() -> tuple[bf.Policy, Plane, np.ndarray]:
+    """A grid where many cells have several nearest candidates, some of them the same record twice."""
+    domain = bf.Domain([bf.Numeric("x", 0, 10), bf.Numeric("y", 0, 10), bf.Categorical("c", ["a", "b"])])
+    policy = bf.Policy(domain, {"x": bf.Complete(), "y": bf.Edges([(0, 10), (3, 4)])})
+    rows = [[8, 2, 0], [2, 8, 0], [2, 2, 0], [8, 8, 0], [5, 5, 1], [8, 2, 0]]
+    return policy, plane(domain, "x", "y"), np.array(rows)
+
+
+def beyond_doubles() -> tuple[bf.Policy, Plane, np.ndarray]:
+    """Weights whose common denominator no double holds: ties must still be ties."""
+    weights = {"x": 0.12345679, "y": 0.76543217, "z": 0.33333371, "w": 0.99999913, "v": 0.54321093, "u": 0.1}
+    spans = (31, 23, 13, 7, 17, 41)
+    domain = bf.Domain([bf.Numeric(name, 0, span) for name, span in zip(weights, spans, strict=True)], weights)
+    assert domain.denominator > 2**53
+    rows = [[5, 11, 3, 2, 1, 9], [25, 11, 3, 2, 1, 9], [15, 1, 3, 2, 1, 9], [15, 21, 3, 2, 1, 9], [15, 11, 9, 4, 9, 2]]
+    record = np.array([0, 0, 3, 2, 1, 9])
+    return bf.Policy(domain, {"x": bf.Threshold(4)}), plane(domain, "x", "y", record), np.array(rows)
+
+
+CASES = [adult, staff, ties, beyond_doubles]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_regions_counts_and_votes_are_the_librarys(mount, case: Callable[[], Any]) -> None:
+    policy, shown, candidates = case()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    nearest = regions(shown, candidates)
+    rows, columns = nearest.shape
+    cells = [(0, 0), (rows - 1, columns - 1), (rows // 2, columns // 3), (rows // 3, columns // 2)]
+    found = page.evaluate(
+        """([data, cells]) => {
+          const d = new plane.Distances(data);
+          const nearest = d.regions();
+          const x = data.attributes[data.across], y = data.attributes[data.down];
+          const pairs = [plane.edgesOf(x, data.rules.across), plane.edgesOf(y, data.rules.down)];
+          const count = (i) => {
+            const found = plane.crossingsAlong(nearest, d.columns, d.rows, pairs[i], i === 0);
+            return [found.crossing, found.total];
+          };
+          return { nearest: [...nearest], soft: cells.map(([r, c]) => [...d.soft(c, r, data.tau)]),
+            pairs, counts: [count(0), count(1)], colours: [...plane.colourRegions(nearest, d.columns, d.rows)] };
+        }""",
+        [plane_data(policy, shown, candidates, tau=0.03, vote="hard"), cells],
+    )
+    assert found["nearest"] == nearest.ravel().tolist()
+    shares = mix(shown, candidates, 0.03)
+    for (row, column), soft in zip(cells, found["soft"], strict=True):
+        assert soft == pytest.approx(shares[row, column].tolist(), abs=1e-12)
+    for edges, pairs, count in zip(plane_edges(policy, shown, nearest), found["pairs"], found["counts"], strict=True):
+        assert sorted(map(tuple, pairs)) == sorted(map(tuple, edges.edges.tolist()))
+        assert tuple(count) == edges.share
+    colours = dict(found["colours"])
+    assert colours.keys() == colouring(nearest).keys()
+    for first, second in ((nearest[:, :-1], nearest[:, 1:]), (nearest[:-1], nearest[1:])):
+        for a, b in zip(first.ravel().tolist(), second.ravel().tolist(), strict=True):
+            assert a == b or colours[a] != colours[b]
+
+
+def test_a_tie_that_doubles_cannot_see_goes_to_the_lowest_index(mount) -> None:
+    policy, shown, candidates = beyond_doubles()
+    nearest = regions(shown, candidates)
+    distances = policy.domain.exact_distance(shown.codes, candidates)
+    tied = (distances == distances.min(axis=1, keepdims=True)).sum(axis=1) > 1
+    assert tied.any()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    found = page.evaluate(
+        "data => [...new plane.Distances(data).regions()]",
+        plane_data(policy, shown, candidates, tau=0.03, vote="hard"),
+    )
+    assert np.array(found)[tied].tolist() == nearest.ravel()[tied].tolist()
+
+
+# --- gestures --------------------------------------------------------------------------------------------------------
+
+
+def centre(page: Page, selector: str) -> tuple[float, float]:
+    box = page.locator(selector).bounding_box()
+    assert box is not None
+    return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+
+
+def commits(page: Page) -> list[dict[str, Any]]:
+    return page.evaluate("window.commits")
+
+
+def raw(page: Page, name: str) -> float:
+    return float(page.locator(f'[data-readout="{name}"]').get_attribute("data-raw") or "nan")
+
+
+def text(page: Page, selector: str) -> str:
+    return page.locator(selector).inner_text()
+
+
+def test_the_record_is_dragged_across_a_boundary(mount) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    x, y = centre(page, ".bp-record")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 60, y, steps=5)
+    during = raw(page, "soft-change")
+    assert commits(page) == []
+    page.mouse.move(x + 90, y, steps=5)
+    page.mouse.up()
+    (edit,) = commits(page)
+    record = edit["record"]
+    assert record[0] > 37
+    assert [record[j] for j in (1, 2, 3, 4)] == [0, 8, 49, 0]
+    assert edit["candidates"] is None
+    walked = walk(policy, shown.record, "age", candidates, 0.03)
+    assert raw(page, "soft-change") == pytest.approx(walked.soft_change[record[0]], abs=1e-9)
+    assert raw(page, "hard-change") == pytest.approx(walked.hard_change[record[0]], abs=1e-9)
+    assert raw(page, "ceiling") == pytest.approx(walked.ceiling[record[0]], abs=1e-9)
+    assert during > 0
+
+
+def test_arrow_keys_walk_and_end_as_one_gesture(mount) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    page.locator(".bp-stage").focus()
+    for key in ("ArrowRight", "ArrowRight", "Shift+ArrowUp", "ArrowLeft", "ArrowDown"):
+        page.keyboard.press(key)
+    page.wait_for_function("window.commits.length > 0")
+    (edit,) = commits(page)
+    assert edit["record"] == [38, 0, 8, 53, 0]
+
+
+def test_candidates_are_placed_dragged_and_removed(mount) -> None:
+    policy, shown, _ = adult()
+    one = shown.record[None, :].copy()
+    page = mount(plane_data(policy, shown, one, tau=0.03, vote="hard"))
+    assert raw(page, "crossing") == 0
+    page.locator("[data-choice=add]").click()
+    box = page.locator(".bp-stage").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 200, box["y"] + 60)
+    placed = commits(page)[-1]["candidates"]
+    assert len(placed) == 2
+    assert [placed[1][j] for j in (1, 2, 4)] == [0, 8, 0]
+    two = regions(shown, np.array(placed))
+    assert raw(page, "crossing") == sum(each.share.crossing for each in plane_edges(policy, shown, two))
+    x, y = centre(page, "[data-candidate='1']")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 50, y + 40, steps=6)
+    page.mouse.up()
+    moved = commits(page)[-1]["candidates"]
+    assert moved[1][0] > placed[1][0]
+    assert moved[1][3] < placed[1][3]
+    assert raw(page, "crossing") == sum(
+        each.share.crossing for each in plane_edges(policy, shown, regions(shown, np.array(moved)))
+    )
+    page.mouse.dblclick(x + 50, y + 40)
+    assert commits(page)[-1]["candidates"] == [one[0].tolist()]
+    # The last one stays: somebody must be there to vote for.
+    page.locator(".bp-stage").focus()
+    page.keyboard.press("Delete")
+    assert commits(page)[-1]["candidates"] == [one[0].tolist()]
+    expect(page.locator(".bp-status")).to_contain_text("last candidate stays")
+
+
+def test_a_candidate_is_placed_and_removed_by_keys(mount) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates[:3], tau=0.03, vote="hard"))
+    page.locator(".bp-stage").focus()
+    page.keyboard.press("Enter")
+    assert commits(page)[-1]["candidates"][-1] == shown.record.tolist()
+    page.keyboard.press("Delete")
+    assert commits(page)[-1]["candidates"] == candidates[:3].tolist()
+
+
+def test_escape_takes_a_drag_back(mount) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    before = raw(page, "crossing")
+    x, y = centre(page, "[data-candidate='55']")
+    page.locator("[data-choice=add]").click()
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 120, y - 80, steps=6)
+    page.wait_for_function(
+        "before => Number(document.querySelector('[data-readout=crossing]').dataset.raw) !== before", arg=before
+    )
+    page.keyboard.press("Escape")
+    page.mouse.up()
+    assert raw(page, "crossing") == before
+    assert commits(page) == []
+
+
+def test_theta_thins_crossings_out_while_it_slides(mount) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    nearest = regions(shown, candidates)
+    slider = page.locator("input[name=theta-across]")
+    slider.focus()
+    counts = []
+    for theta in (6, 5, 4, 3, 2, 1):
+        slider.evaluate("(node, value) => { node.value = value; node.dispatchEvent(new Event('input')); }", theta)
+        calmer = policy.with_rule("age", bf.Threshold(theta))
+        counts.append(raw(page, "crossing"))
+        assert counts[-1] == plane_edges(calmer, shown, nearest)[0].share.crossing
+    assert counts == sorted(counts, reverse=True)
+    assert counts[-1] > 0
+    assert commits(page) == []
+    slider.evaluate("node => node.dispatchEvent(new Event('change'))")
+    assert commits(page)[-1]["theta"] == {"across": 1}
+
+
+def shades(page: Page) -> int:
+    """How many different colours the cells have."""
+    return page.locator(".bp canvas").evaluate(
+        """(canvas) => {
+          const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+          const seen = new Set();
+          for (let i = 0; i < data.length; i += 4) seen.add((data[i] << 16) | (data[i + 1] << 8) | data[i + 2]);
+          return seen.size;
+        }"""
+    )
+
+
+def test_the_soft_picture_is_a_mix_and_turns_hard_as_tau_falls(mount) -> None:
+    policy, shown, candidates = adult()
+    calm = bf.Policy(policy.domain, {})  # no edges over the cells
+    page = mount(plane_data(calm, shown, candidates, tau=0.03, vote="hard"))
+    hard = shades(page)  # a few hues, and the smooth rims of the boundaries' lines
+    page.locator("[data-choice=soft]").click()
+    assert commits(page)[-1]["vote"] == "soft"
+    mixed = shades(page)
+    assert mixed > 5 * hard
+    slider = page.locator("input[name=tau]")
+    slider.evaluate("node => { node.value = -4; node.dispatchEvent(new Event('input')); }")
+    page.wait_for_function("document.querySelector('[data-readout=tau]').dataset.raw < 0.00011")
+    assert shades(page) < mixed / 3
+    slider.evaluate("node => node.dispatchEvent(new Event('change'))")
+    assert commits(page)[-1]["tau"] == pytest.approx(1e-4)
+
+
+def test_hovering_names_the_record_and_its_top_votes(mount) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="soft"))
+    box = page.locator(".bp-stage").bounding_box()
+    assert box is not None
+    page.mouse.move(box["x"] + 333, box["y"] + 222)
+    tip = page.locator(".bp-tip")
+    expect(tip).to_be_visible()
+    named = text(page, ".bp-tip b").split(", ")
+    record = policy.domain.encode(_frame(policy.domain, named))
+    votes = bf.SoftVote(0.03).responses(policy.domain, record, candidates)[0]
+    top = np.argsort(-votes, kind="stable")[:3]
+    wanted = ", ".join(f"#{k + 1} {100 * votes[k]:.1f} %" for k in top)
+    assert text(page, "[data-tip=soft]") == f"soft: {wanted}"
+    hard = int(bf.HardVote().responses(policy.domain, record, candidates)[0].argmax())
+    assert text(page, "[data-tip=hard]").startswith(f"hard: all to #{hard + 1},")
+    page.mouse.move(5, 5)
+    expect(tip).to_be_hidden()
+
+
+def _frame(domain: bf.Domain, named: list[str]) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame([dict(zip(domain.names, named, strict=True))])
+
+
+def test_an_answer_to_an_older_edit_does_not_undo_a_newer_one(mount) -> None:
+    policy, shown, candidates = adult()
+    data = plane_data(policy, shown, candidates, tau=0.03, vote="hard")
+    page = mount(data)
+    page.locator("[data-choice=soft]").click()
+    page.locator("[data-choice=hard]").click()
+    page.locator("[data-choice=soft]").click()
+    page.evaluate("data => mount(data)", {**data, "vote": "soft", "revision": 1})
+    page.evaluate("data => mount(data)", {**data, "vote": "hard", "revision": 2})
+    expect(page.locator("[data-choice=soft]")).to_have_attribute("aria-pressed", "true")
+    page.evaluate("data => mount(data)", {**data, "vote": "hard", "revision": 3})
+    expect(page.locator("[data-choice=hard]")).to_have_attribute("aria-pressed", "true")
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_labels_stay_inside_and_apart(mount, case: Callable[[], Any]) -> None:
+    policy, shown, candidates = case()
+    for width in (700, 1280):
+        page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(150)
+        stage = page.locator(".bp-stage").bounding_box()
+        assert stage is not None
+        boxes = page.evaluate(
+            """[...document.querySelectorAll('.bp-axes text')].map((node) => {
+              const box = node.getBoundingClientRect();
+              return [box.left, box.top, box.right, box.bottom, node.textContent, node.getAttribute('transform')];
+            })"""
+        )
+        for left, top, right, bottom, label, _ in boxes:
+            assert left >= stage["x"] - 1, label
+            assert right <= stage["x"] + stage["width"] + 14, label
+            assert bottom <= stage["y"] + stage["height"] + 2, label
+            assert top >= stage["y"] - 8, label
+        level = [box for box in boxes if box[5] is None]
+        for i, first in enumerate(level):
+            for second in level[i + 1 :]:
+                assert (
+                    first[2] <= second[0] + 1 or second[2] <= first[0] + 1
+                    or first[3] <= second[1] + 4 or second[3] <= first[1] + 4
+                ), (first[4], second[4])  # fmt: skip
+
+
+# --- the whole app ---------------------------------------------------------------------------------------------------
+
+
+def open_boundaries(page: Page, url: str, scenario: bf.Scenario | None = None) -> None:
+    page.goto(f"{url}/boundaries{f'?s={share.to_link(scenario)}' if scenario else ''}")
+    expect(page.locator(".bp-record")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("In the whole domain")).to_be_visible(timeout=60_000)
+
+
+def test_moving_the_record_moves_the_controls_and_outlives_other_pages(page: Page, app_url: str) -> None:
+    open_boundaries(page, app_url)
+    x, y = centre(page, ".bp-record")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 80, y, steps=6)
+    page.mouse.up()
+    record = page.locator(".bp-record").get_attribute("data-record")
+    assert record is not None
+    age = str(int(record.split(",")[0]) + 17)
+    expect(page.get_by_text(f"from {age} to")).to_be_visible()
+    page.get_by_role("link", name="Policy").click()
+    expect(page.locator('[data-readout="reach"]').first).to_be_visible(timeout=30_000)
+    page.get_by_role("link", name="Boundaries").click()
+    expect(page.locator(".bp-record")).to_have_attribute("data-record", record, timeout=30_000)
+
+
+def test_theta_on_the_plane_is_the_scenarios(page: Page, app_url: str) -> None:
+    open_boundaries(page, app_url)
+    slider = page.locator("input[name=theta-across]")
+    slider.focus()
+    for _ in range(4):
+        slider.press("ArrowLeft")
+    expect(page.locator(".bfsoft-strip")).to_contain_text("age θ = 3", timeout=30_000)
+    policy = bf.load_scenario("adult").policy.with_rule("age", bf.Threshold(3))
+    total = f"{policy.record_edge_count:,} edges cross"
+    expect(page.get_by_text(total)).to_be_visible(timeout=60_000)
+    page.reload()
+    expect(page.locator(".bfsoft-strip")).to_contain_text("age θ = 3", timeout=60_000)
+
+
+def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) -> None:
+    open_boundaries(page, app_url)
+    page.locator("[data-choice=add]").click()
+    box = page.locator(".bp-stage").bounding_box()
+    assert box is not None
+    page.mouse.click(box["x"] + 210, box["y"] + 90)
+    expect(page.get_by_role("button", name="Start with one")).to_be_visible(timeout=30_000)
+    assert page.locator("[data-candidate]").count() == 101
+    page.get_by_text("Exact against the bound", exact=True).click()
+    page.get_by_role("button", name="Place two candidates").click()
+    expect(page.locator("[data-candidate]")).to_have_count(2, timeout=30_000)
+    expect(page.locator("[data-candidate]").first).to_have_class("bp-candidate is-here")
+    title = page.get_by_role("button", name="Fullscreen: The exact sensitivity attains the bound at every τ searched")
+    expect(title).to_be_attached(timeout=60_000)
+
+
+def test_the_soft_vote_and_tau_are_kept(page: Page, app_url: str) -> None:
+    open_boundaries(page, app_url)
+    page.locator("[data-choice=soft]").click()
+    slider = page.locator("input[name=tau]")
+    slider.focus()
+    slider.press("Home")
+    expect(page.locator(".bfsoft-strip")).to_contain_text("0.0001", timeout=30_000)
+    page.get_by_role("link", name="Policy").click()
+    expect(page.locator('[data-readout="reach"]').first).to_be_visible(timeout=30_000)
+    page.get_by_role("link", name="Boundaries").click()
+    expect(page.locator("[data-choice=soft]")).to_have_attribute("aria-pressed", "true", timeout=30_000)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 1920])
+def test_words_stand_out_from_the_ground_in_both_themes(browser: Browser, app_url: str, theme: str, width: int) -> None:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
+    page = context.new_page()
+    open_boundaries(page, app_url)
+    contrast = page.locator(".bp").evaluate(
+        """(plane, selectors) => {
+          const channels = (colour) => {
+            const numbers = colour.match(/[\\d.]+/g).slice(0, 3).map(Number);
+            return colour.startsWith("color(srgb") ? numbers : numbers.map((channel) => channel / 255);
+          };
+          const light = (colour) => {
+            const linear = channels(colour).map((c) => (c <= 0.03928 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+            return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2];
+          };
+          const ground = light(getComputedStyle(document.querySelector(".stApp")).backgroundColor);
+          return Object.fromEntries(selectors.map((selector) => {
+            const own = light(getComputedStyle(plane.querySelector(selector)).color);
+            return [selector, (Math.max(own, ground) + 0.05) / (Math.min(own, ground) + 0.05)];
+          }));
+        }""",
+        [".bp-counts", ".bp-counts b", ".bp-side h4", ".bp-side dd", ".bp-hint", ".bp-legend"],
+    )
+    for selector, ratio in contrast.items():
+        # Web accessibility guidelines: 3 for the large count in the signal colour, 4.5 for words.
+        assert ratio >= (3 if selector == ".bp-counts b" else 4.5), (selector, ratio)
+    clipped = page.locator(".bp").evaluate(
+        """(plane) => [...plane.querySelectorAll('.bp-bar, .bp-side, .bp-counts, .bp-legend')]
+          .filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.className)"""
+    )
+    assert clipped == []
+    context.close()
