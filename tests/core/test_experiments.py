@@ -184,7 +184,24 @@ def test_a_stop_keeps_what_is_done(table: bf.Records, policy: bf.Policy, jobs: i
 
 
 def test_a_stop_before_the_first_trial_runs_nothing(table: bf.Records, policy: bf.Policy) -> None:
-    assert compared(table, policy, progress=lambda state: False).empty
+    never = {"progress": lambda state: False, "seeds": 2, **SMALL}
+    frame = compared(table, policy, **never)
+    assert frame.empty
+    assert list(frame.columns) == list(compared(table, policy, seeds=1).columns)
+    assert ex.decompose(table, policy, 0.1, BUDGETS, **never).empty
+    found = ex.pilot(table, policy, None, [0.1], BUDGETS, target=table, **never)
+    assert found.forecast.empty
+    assert found.recommended.empty
+    assert found.agreement is not None
+    assert found.agreement.empty
+
+
+def test_a_stop_within_a_decomposition_keeps_whole_triples(table: bf.Records, policy: bf.Policy) -> None:
+    options = {"seeds": 2, **SMALL}
+    part = ex.decompose(table, policy, 0.1, BUDGETS, progress=lambda state: state.done < 5, **options)
+    whole = ex.decompose(table, policy, 0.1, BUDGETS, **options)
+    assert len(part) == 1, "Hard and soft at two seeds, and the middle run at one"
+    assert part.iloc[0].equals(whole.iloc[0])
 
 
 # ------------------------------------------------------------------ resuming
@@ -273,6 +290,16 @@ def test_a_method_of_the_same_name_is_not_mistaken(table: bf.Records, policy: bf
     bound = ex.compare(table, policy, [bf.bf_soft(0.1)], [1e-3], **options)
     exact = ex.compare(table, policy, [bf.Method("BF-Soft", bf.SoftVote(0.1), "standard")], [1e-3], **options)
     assert not bound.equals(exact)
+
+
+def test_a_label_may_hold_commas_quotes_and_line_ends(table: bf.Records, policy: bf.Policy, tmp_path: Path) -> None:
+    policies = {'a, "b"\nc\r\u2028': policy}
+    seen: list[int] = []
+    for _ in range(2):
+        frame = ex.compare_policies(table, policies, budgets=[1e-2], seeds=1, resume=tmp_path / "results.csv",
+                                    progress=lambda state: seen.append(state.done), **SMALL)  # fmt: skip
+        assert frame["policy"].unique().tolist() == list(policies)
+    assert seen == [0, 1, 2, 2], "the second time all was there"
 
 
 def test_a_file_of_something_else_is_left_alone(table: bf.Records, policy: bf.Policy, tmp_path: Path) -> None:

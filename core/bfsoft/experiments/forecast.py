@@ -126,9 +126,10 @@ def pilot(
 
 
 def _gain_table(runs: pd.DataFrame) -> pd.DataFrame:
-    if runs.empty:
-        return pd.DataFrame(columns=["scaling", "tau", "rho", "epsilon", "gain", "low", "high", "seeds", "relative"])
     runs = _whole(runs)
+    if runs.empty:
+        columns = ["scaling", "tau", "rho", "epsilon", "gain", "low", "high", "seeds", "relative", "sign", "sure"]
+        return pd.DataFrame(columns=columns)
     by = ["scaling", "tau", "rho", "epsilon"]
     table = summarise(gains(runs), "gain", by).rename(columns={"mean": "gain"})
     own = runs[runs["method"] == "Hard"].groupby(["scaling", "rho"])["error"].mean()
@@ -158,7 +159,7 @@ def agreement(forecast: pd.DataFrame, target: pd.DataFrame) -> pd.DataFrame:
             "scaling": scaling, "right": int(right.sum()), "settings": len(group), "share": float(right.mean()),
             "right_sure": int(right[sure].sum()), "settings_sure": int(sure.sum()),
         })  # fmt: skip
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows, columns=["scaling", "right", "settings", "share", "right_sure", "settings_sure"])
 
 
 def _recommended(runs: pd.DataFrame) -> pd.DataFrame:

@@ -75,9 +75,9 @@ class ResultsFile:
                 raise ExperimentError(f"{self.path}: is not a results file of an experiment; name another file")
             whole = b""
         try:
-            lines = whole.decode("utf-8").splitlines()
-            found = json.loads(lines[0][len(_MARK) :]) if lines else None
-            table = list(csv.reader(io.StringIO("\n".join(lines[1:]))))
+            first, _, rest = whole.decode("utf-8").partition("\n")
+            found = json.loads(first[len(_MARK) :]) if first else None
+            table = list(csv.reader(io.StringIO(rest, newline="")))  # a label may hold any line end of its own
         except ValueError:
             raise ExperimentError(f"{self.path}: the results file is damaged; name another file") from None
         if found is not None:

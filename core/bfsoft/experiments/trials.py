@@ -158,7 +158,7 @@ def run_trials(
             done.update(rows)
             clock.advance(len(rows))
             wanted.ask(clock.progress())
-    return _frame(bench, [(trial, done[key]) for trial, key in zip(trials, keys, strict=True) if key in done], delta)
+    return _frame(bench, trials, done, delta)
 
 
 def _key(trial: Trial) -> tuple[str, ...]:
@@ -281,17 +281,18 @@ def policy_digest(policy: Policy) -> str:
     return hashlib.sha256(json.dumps([repr(policy.rules), policy.participation]).encode()).hexdigest()[:16]
 
 
-def _frame(bench: Bench, done: Sequence[tuple[Trial, list[float]]], delta: float) -> pd.DataFrame:
-    epsilons: dict[float, float] = {}
+def _frame(
+    bench: Bench, trials: Sequence[Trial], done: Mapping[tuple[str, ...], list[float]], delta: float
+) -> pd.DataFrame:
+    """The trials that are done, in their order; the columns are there even when none is."""
+    several = len(bench.measured) > 1
+    columns = [name for name, _ in trials[0].labels] if trials else ["method", "tau", "rho", "seed"]
+    columns.insert(columns.index("rho") + 1, "epsilon")
+    columns += ["measure", "error"] if several else ["error"]
+    epsilons = {rho: Budget(rho=rho, delta=delta).epsilon for rho in {trial.arm.rho for trial in trials}}
     rows = []
-    for trial, errors in done:
-        labels: dict[str, Any] = {}
-        for name, value in trial.labels:
-            labels[name] = value
-            if name == "rho":
-                if value not in epsilons:
-                    epsilons[value] = Budget(rho=value, delta=delta).epsilon
-                labels["epsilon"] = epsilons[value]
-        for measure, error in zip(bench.measured, errors, strict=True):
-            rows.append({**labels, **({"measure": measure} if len(errors) > 1 else {}), "error": error})
-    return pd.DataFrame(rows)
+    for trial in trials:
+        labels = {**dict(trial.labels), "epsilon": epsilons[trial.arm.rho]}
+        for measure, error in zip(bench.measured, done.get(_key(trial), ()), strict=False):
+            rows.append({**labels, "measure": measure, "error": error})
+    return pd.DataFrame(rows, columns=columns).astype({"rho": float, "epsilon": float, "error": float})
