@@ -43,8 +43,9 @@ with left:
 with right:
     vote = SoftVote(scenario.tau)
     bound = sensitivity_bound(scenario.policy, vote)
-    st.subheader("What this policy buys", anchor=False)
+    st.subheader("What it buys and costs", anchor=False)
     st.markdown(words.what_it_buys(scenario.policy, vote, bound))
+    st.markdown(words.what_it_costs(scenario))
     st.altair_chart(charts.reach_bars(scenario.policy), alt=charts.reach_text(scenario.policy))
     st.subheader("What it promises", anchor=False)
     st.markdown(words.whole_release(scenario.policy, vote, scenario.budget))

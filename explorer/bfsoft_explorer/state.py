@@ -91,7 +91,7 @@ def records() -> bf.Records | None:
     now = scenario()
     table = own_table()
     if table is not None:
-        return table.on(now.domain)
+        return _own(table, now.domain)
     if now.data not in bf.samples():
         return None
     kept = st.session_state.get(_GATHERED)
@@ -99,6 +99,17 @@ def records() -> bf.Records | None:
         gathered = bf.Records.of_frame(now.domain, bf.load_data(now.data, now.domain))
         kept = st.session_state[_GATHERED] = ((now.data, now.domain.attributes), gathered)
     return kept[1].on(now.domain)
+
+
+def _own(table: bf.Records, domain: bf.Domain) -> bf.Records:
+    """The user's table under the present domain; gathered again where its attributes changed, as by a hierarchy."""
+    if table.domain.attributes == domain.attributes:
+        return table.on(domain)
+    kept = st.session_state.get(_GATHERED)
+    if kept is None or kept[0] != (id(table), domain.attributes):
+        gathered = bf.Records.of_frame(domain, table.frame(), "clip")
+        kept = st.session_state[_GATHERED] = ((id(table), domain.attributes), gathered)
+    return kept[1].on(domain)
 
 
 def follow_url() -> None:

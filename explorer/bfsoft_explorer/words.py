@@ -6,7 +6,8 @@ import math
 
 import numpy as np
 
-from bfsoft import Budget, Edge, Policy, Sensitivity, sensitivity_bound
+from bfsoft import Budget, Edge, Policy, Scenario, Sensitivity, sensitivity_bound
+from bfsoft.privacy import noise_scale
 from bfsoft.suggestions import Suggestion
 from bfsoft.votes import SoftVote
 
@@ -69,6 +70,24 @@ def what_it_buys(policy: Policy, vote: SoftVote, bound: Sensitivity) -> str:
         f"The soft vote needs {number(bound.ratio)} of the hard vote's noise: as if you had "
         f"{number(factor)} times the budget."
     )
+
+
+def what_it_costs(scenario: Scenario) -> str:
+    """The noise that a BF-Soft run pays for the policy, in votes, beside the hard vote's; empty without noise."""
+    vote = SoftVote(scenario.tau)
+    bound = sensitivity_bound(scenario.policy, vote)
+    if bound.l2 == 0:
+        return ""
+    shares = scenario.budget.split(scenario.rounds, scenario.shares)
+    least, most = (noise_scale(bound.l2, rho) for rho in (max(shares), min(shares)))
+    rounds = "The one round adds" if scenario.rounds == 1 else f"Each of the {scenario.rounds} rounds adds"
+    between = number(most) if least == most else f"{number(least)} to {number(most)}"
+    hard = number(most / bound.ratio)
+    said = f"{rounds} noise of σ = {between} votes to every candidate; the hard vote's would be {hard}."
+    values_only = sensitivity_bound(Policy(scenario.domain, scenario.policy.rules), vote).l2
+    if values_only < bound.l2:
+        said += f" Participation sets it: without, the noise would be × {number(values_only / bound.l2, 2)}."
+    return said
 
 
 def warnings(policy: Policy, vote: SoftVote) -> list[str]:

@@ -118,3 +118,19 @@ def test_a_bare_policy_offers_first_edges(open_page: Open) -> None:
     assert "Draw an edge to begin" in said(app)
     app = apply(app, "θ = 7 for age")
     assert app.session_state["scenario"].policy.rules == {"age": bf.Threshold(7)}
+
+
+def test_a_table_of_ones_own_follows_a_hierarchy(open_page: Open) -> None:
+    """A suggestion may reorder an attribute's values; the user's table must mean the same records after it."""
+    from bfsoft_explorer import state
+
+    before = bf.load_scenario("adult-age-hours-workclass").replace(data=None)
+    frame = before.domain.decode(before.domain.encode(bf.load_sample("adult")[0])[:50])
+    app = linked(open_page, before)
+    app.session_state["table"] = bf.Records.of_frame(before.domain, frame)
+    apply(app, "A two-level hierarchy for workclass")
+    domain = app.session_state["scenario"].domain
+    records = state._own(app.session_state["table"], domain)
+    expected = bf.Records.of_frame(domain, frame)
+    assert (records.codes == expected.codes).all()
+    assert (records.counts == expected.counts).all()

@@ -110,3 +110,19 @@ def test_suggestions_in_a_line():
     assert said["protect"] == "reach stays 0.2 · no more noise"
     first = suggestions(bf.Policy(ADULT.domain, {}), VOTE)[0]
     assert words.suggestion(first, bf.Policy(ADULT.domain, {}), VOTE).startswith("reach 0.0133 · 0.219 of the hard")
+
+
+def test_what_it_costs_is_the_sigma_of_theory():
+    """σ_t = Δ₂ / √(2ρ_t), here √2 q / √(2 · 1e-3 / 8) votes; the hard vote's is 1/q times that."""
+    q = math.tanh(0.2 * 7 / 73 / 0.06)
+    sigma = math.sqrt(2) * q / math.sqrt(2 * 1e-3 / 8)
+    said = words.what_it_costs(ADULT)
+    assert f"Each of the 8 rounds adds noise of σ = {words.number(sigma)} votes" in said
+    assert said.endswith(f"the hard vote's would be {words.number(sigma / q)}.")
+    uneven = words.what_it_costs(ADULT.replace(rounds=2, shares=(1.0, 3.0)))
+    low, high = (math.sqrt(2) * q / math.sqrt(2 * 1e-3 * share) for share in (0.75, 0.25))
+    assert f"σ = {words.number(low)} to {words.number(high)} votes" in uneven
+    assert "The one round adds" in words.what_it_costs(ADULT.replace(rounds=1))
+    assert words.what_it_costs(ADULT.replace(policy=bf.Policy(ADULT.domain, {}))) == ""
+    part = words.what_it_costs(ADULT.replace(participation=True))
+    assert f"Participation sets it: without, the noise would be × {words.number(math.sqrt(2) * q, 2)}." in part

@@ -46,4 +46,4 @@ def reach_bars(policy: Policy) -> alt.Chart:
         color=alt.condition("datum.sets", alt.value(SIGNAL), alt.value(CALM)),
     )
     labels = base.mark_text(align="left", dx=4, color=QUIET).encode(x="reach:Q", text="shown")
-    return (bars + labels).properties(title=title(reach_text(policy), width=40), height=alt.Step(26))
+    return (bars + labels).properties(title=title(reach_text(policy), width=46), height=alt.Step(26))
