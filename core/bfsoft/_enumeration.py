@@ -345,7 +345,7 @@ def _crossings_in_numpy(lines: _Lines, rows: np.ndarray, stop: bool) -> tuple[in
 
 def _crossing_edges(lines: _Lines, records: np.ndarray) -> np.ndarray:
     """Which edges cross on the line of these records, (values, d) in the order of the free attribute."""
-    nearest = _reference.nearest(lines.domain, records, lines.candidates[np.argsort(lines.index)])
+    nearest = _kernels.nearest(lines.domain, records, lines.candidates[np.argsort(lines.index)])
     return np.flatnonzero(nearest[lines.edges[:, 0]] != nearest[lines.edges[:, 1]])
 
 

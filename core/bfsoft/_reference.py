@@ -22,10 +22,8 @@ def hard_responses(domain: Domain, records: np.ndarray, candidates: np.ndarray) 
 
 def nearest(domain: Domain, records: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     """The index of the nearest candidate, ties to the lowest; (n,)."""
-    chunks = [
-        np.argmin(domain.exact_distance(chunk, candidates), axis=1) for chunk in _chunks(records, len(candidates))
-    ]
-    return np.concatenate(chunks).astype(np.int64) if chunks else np.empty(0, dtype=np.int64)
+    parts = [np.argmin(domain.exact_distance(chunk, candidates), axis=1) for chunk in chunks(records, len(candidates))]
+    return np.concatenate(parts).astype(np.int64) if parts else np.empty(0, dtype=np.int64)
 
 
 def soft_responses(domain: Domain, records: np.ndarray, candidates: np.ndarray, tau: float) -> np.ndarray:
@@ -49,12 +47,13 @@ def soft_histogram(
     """The sum of the soft votes of records that occur ``counts`` times; (m,)."""
     histogram = np.zeros(len(candidates))
     start = 0
-    for chunk in _chunks(records, len(candidates)):
+    for chunk in chunks(records, len(candidates)):
         histogram += counts[start : start + len(chunk)] @ soft_responses(domain, chunk, candidates, tau)
         start += len(chunk)
     return histogram
 
 
-def _chunks(records: np.ndarray, m: int) -> list[np.ndarray]:
+def chunks(records: np.ndarray, m: int) -> list[np.ndarray]:
+    """The records cut so that a chunk's distances to m candidates stay within a few megabytes."""
     rows = max(1, _CELLS // max(1, m))
     return [records[start : start + rows] for start in range(0, len(records), rows)]
