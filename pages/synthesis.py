@@ -139,14 +139,10 @@ def controls() -> None:
 
 
 def rounds_control() -> None:
-    st.session_state["synthesis:rounds"] = scenario.rounds
-    st.number_input("Rounds", key="synthesis:rounds", min_value=1, max_value=200, step=1, on_change=take_rounds)
-
-
-def take_rounds() -> None:
-    rounds = st.session_state["synthesis:rounds"]
-    if rounds is not None:
-        state.replace(rounds=int(rounds), shares=shares.for_rounds(state.scenario().shares, int(rounds)))
+    state.bound(
+        st.number_input, "Rounds", "rounds", min_value=1, max_value=200, step=1,
+        also=lambda rounds: {"shares": shares.for_rounds(state.scenario().shares, rounds)},
+    )  # fmt: skip
 
 
 def shares_control() -> None:

@@ -56,16 +56,23 @@ def take_notice() -> str | None:
 def bound(widget: Callable[..., Any], label: str, setting: str, **options: Any) -> Any:
     """A widget that shows one setting of the scenario and changes it; its value is always the scenario's.
 
-    ``to_widget`` and ``to_setting`` translate between the two where they differ.
+    ``to_widget`` and ``to_setting`` translate between the two where they differ; ``also`` names, for a new setting,
+    the other settings that must change with it.
     """
     to_widget: Callable[[Any], Any] = options.pop("to_widget", lambda value: value)
     to_setting: Callable[[Any], Any] = options.pop("to_setting", lambda value: value)
+    also: Callable[[Any], dict[str, Any]] = options.pop("also", lambda value: {})
     key = f"bound:{setting}"
-    st.session_state[key] = to_widget(getattr(scenario(), setting))
+    value = st.session_state[key] = to_widget(getattr(scenario(), setting))
+    # A file or a link may hold what a widget would not offer; it must still be shown, not refused by the widget.
+    for limit, widest in (("min_value", min), ("max_value", max)):
+        if options.get(limit) is not None and value is not None:
+            options[limit] = widest(options[limit], value)
 
     def changed() -> None:
         if st.session_state[key] is not None:
-            replace(**{setting: to_setting(st.session_state[key])})
+            new = to_setting(st.session_state[key])
+            replace(**{setting: new, **also(new)})
 
     return widget(label, key=key, on_change=changed, **options)
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 
 import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
+import bfsoft.experiments
 from bfsoft_explorer import share
 
 Open = Callable[..., AppTest]
@@ -132,3 +134,246 @@ def test_the_synthetic_table_is_a_table_of_the_domain(open_page: Open) -> None:
     assert isinstance(table, pd.DataFrame)
     assert list(table.columns) == list(domain.names)
     assert len(domain.encode(table)) == 32
+
+
+# ------------------------------------------------------------------ many seeds
+
+
+def look_at(app: AppTest, section: str) -> AppTest:
+    choose(app, "Look at", section)
+    return app.run()
+
+
+def repeated(app: AppTest, seeds: int) -> AppTest:
+    app = look_at(app, "Over seeds")
+    next(each for each in app.number_input if each.label == "Seeds").set_value(seeds)
+    press(app.run(), "Repeat over seeds")
+    app.session_state["synthesis:repeats"].wait(60)
+    return app.run()
+
+
+def test_repeats_say_the_finding_with_its_interval(open_page: Open) -> None:
+    app = repeated(small(open_page), 4)
+    job = app.session_state["synthesis:repeats"]
+    assert sorted(job.frame["seed"].unique()) == [0, 1, 2, 3]
+    runs = job.frame[job.frame["measure"] == "2-way"]
+    row = bf.experiments.summarise(bf.experiments.gains(runs), "relative", ["method"]).iloc[0]
+    said = " ".join(each.value for each in app.markdown)
+    assert f"{abs(100 * row['mean']):.0f} % ± {50 * (row['high'] - row['low']):.0f}" in said or "No difference" in said
+    assert ("No difference" in said) == (row["low"] <= 0 <= row["high"])
+    assert "4 seeds" in said
+    assert any(button.label == "Results (CSV)" for button in app.get("download_button"))
+
+
+def test_repeats_of_other_settings_say_so_and_stay(open_page: Open) -> None:
+    app = repeated(small(open_page), 2)
+    next(each for each in app.number_input if each.label == "Rounds").set_value(2)
+    app.run()
+    assert any("Settings have changed" in each.value for each in app.info)
+    assert app.session_state["synthesis:repeats"].done == 2
+
+
+def test_tab_pe_alone_can_be_repeated(open_page: Open) -> None:
+    app = small(open_page)
+    choose(app, "Methods", ["Tab-PE"])
+    app = repeated(app.run(), 2)
+    assert not app.exception
+    assert any("Tab-PE's error is" in each.value for each in app.markdown)
+
+
+def test_without_methods_nothing_can_be_run(open_page: Open) -> None:
+    app = small(open_page)
+    choose(app, "Methods", [])
+    app.run()
+    assert next(button for button in app.button if button.label == "Run").disabled
+    assert any("Choose at least one method" in each.value for each in app.info)
+
+
+@pytest.mark.parametrize("section", ["Comparison", "Votes", "Two attributes", "Candidates moving"])
+def test_every_look_at_a_run_works_for_any_methods(open_page: Open, section: str) -> None:
+    app = small(open_page)
+    choose(app, "Methods", ["Hard", "BF-Soft", "Tab-PE"])
+    app = look_at(finished(press(app.run(), "Run")), section)
+    assert not app.exception
+    drawn = len(app.get("vega_lite_chart")) + len(app.get("arrow_vega_lite_chart")) + len(app.get("plotly_chart"))
+    assert drawn == {"Comparison": 2, "Votes": 3, "Two attributes": 4, "Candidates moving": 1}[section]
+
+
+# ------------------------------------------------------------------ shares of the budget
+
+
+def shares_typed(app: AppTest, text: str) -> AppTest:
+    choose(app, "Budget by round", "own")
+    app.run()
+    next(each for each in app.text_input if each.label.startswith("Parts")).set_value(text)
+    return app.run()
+
+
+def test_shares_rise_with_the_rounds_and_keep_rising_when_rounds_change(open_page: Open) -> None:
+    app = small(open_page)
+    choose(app, "Budget by round", "rising")
+    app.run()
+    assert app.session_state["scenario"].shares == (1.0, 2.0, 3.0)
+    next(each for each in app.number_input if each.label == "Rounds").set_value(4)
+    app.run()
+    assert app.session_state["scenario"].shares == (1.0, 2.0, 3.0, 4.0)
+    app = finished(press(app, "Run"))
+    rhos = [each.rho for each in app.session_state["synthesis:job"].rounds["Hard"]]
+    assert rhos == pytest.approx([app.session_state["scenario"].budget.rho * part / 10 for part in (1, 2, 3, 4)])
+
+
+def test_shares_of_ones_own_set_the_rounds_and_nonsense_loses_nothing(open_page: Open) -> None:
+    app = shares_typed(small(open_page), "1, 2; 2.5 4")
+    assert app.session_state["scenario"].shares == (1.0, 2.0, 2.5, 4.0)
+    assert app.session_state["scenario"].rounds == 4
+    for nonsense in ("1, two, 3", "1, -2", "1, 0", "1, inf", " , "):
+        app = shares_typed(app, nonsense)
+        assert any("shares" in each.value or "share" in each.value for each in app.error), nonsense
+        assert app.session_state["scenario"].shares == (1.0, 2.0, 2.5, 4.0)
+    assert not app.exception
+
+
+# ------------------------------------------------------------------ data
+
+
+def test_another_sample_brings_its_domain_and_the_same_one_keeps_the_policy(open_page: Open) -> None:
+    _, staff = bf.load_sample("staff")
+    drawn = bf.Policy(staff.domain, {"age": bf.Threshold(3)})
+    app = small(open_page, policy=drawn)
+    data = next(each for each in app.selectbox if each.label == "Data")
+    data.set_value("xor3")
+    app.run()
+    assert app.session_state["scenario"] == bf.load_scenario("xor3")
+    app = small(open_page, policy=drawn, data=None)
+    next(each for each in app.selectbox if each.label == "Data").set_value("staff")
+    app.run()
+    assert app.session_state["scenario"].data == "staff"
+    assert app.session_state["scenario"].policy == drawn
+
+
+def uploaded(app: AppTest, rows: int = 50) -> AppTest:
+    frame, _ = bf.load_sample("staff")
+    content = frame.head(rows).to_csv(index=False).encode()
+    app.get("file_uploader")[-1].set_value(("mine.csv", content, "text/csv"))
+    return app.run()
+
+
+def test_a_table_of_ones_own_stays_on_a_visit_elsewhere_and_in_no_link(open_page: Open) -> None:
+    app = small(open_page)
+    link = app.session_state["s"]
+    app = uploaded(app)
+    assert app.session_state["s"] == link, "the link says nothing of the table"
+    app.switch_page("../../pages/policy.py").run()
+    app.switch_page("../../pages/synthesis.py").run()
+    assert app.session_state["table"].n == 50
+    next(each for each in app.toggle if each.label.startswith("Move numbers")).set_value(True)
+    app.run()
+    assert app.session_state["table"].n == 50, "a toggle without a file takes no table away"
+    next(each for each in app.selectbox if each.label == "Data").set_value("staff")
+    app.run()
+    assert "table" not in app.session_state
+
+
+# ------------------------------------------------------------------ in the middle of a run
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Hard votes wait until the event is set; it is set when the test ends."""
+    opened, whole = threading.Event(), bf.HardVote.histogram
+
+    def waiting(self, *args, **kwargs):  # type: ignore[no-untyped-def]
+        assert opened.wait(60)
+        return whole(self, *args, **kwargs)
+
+    monkeypatch.setattr(bf.HardVote, "histogram", waiting)
+    yield opened
+    opened.set()
+
+
+def test_a_second_press_starts_nothing_else(open_page: Open, gate: threading.Event) -> None:
+    app = press(small(open_page), "Run")
+    first = app.session_state["synthesis:job"]
+    run = next(button for button in app.button if button.label == "Run")
+    assert run.disabled
+    run.proto.disabled = False  # what the browser showed when the second click set out
+    run.click()
+    app.run()
+    assert app.session_state["synthesis:job"] is first
+    gate.set()
+    first.wait(60)
+
+
+def test_a_change_in_the_middle_is_for_the_next_run(open_page: Open, gate: threading.Event) -> None:
+    app = press(small(open_page), "Run")
+    job = app.session_state["synthesis:job"]
+    next(each for each in app.number_input if each.label == "Temperature τ").set_value(0.5)
+    app.run()
+    next(each for each in app.number_input if each.label.startswith("Records")).set_value(16)
+    app.run()
+    gate.set()
+    app = finished(app)
+    assert app.session_state["synthesis:job"] is job
+    assert job.failure is None
+    assert [method.vote.tau for method in job.methods if method.name == "BF-Soft"] == [job.scenario.tau] != [0.5]
+    assert len(job.run("Hard").codes) == 32
+    assert any("Settings have changed" in each.value for each in app.info)
+
+
+def test_leaving_the_page_stops_nothing_and_coming_back_shows_it(open_page: Open, gate: threading.Event) -> None:
+    app = press(small(open_page), "Run")
+    job = app.session_state["synthesis:job"]
+    app.switch_page("../../pages/policy.py").run()
+    gate.set()
+    job.wait(60)
+    app.switch_page("../../pages/synthesis.py").run()
+    assert app.session_state["synthesis:job"] is job
+    assert job.completed == 3
+    assert any(button.label == "Hard's table" for button in app.get("download_button"))
+
+
+def test_another_domain_in_the_middle_breaks_nothing(open_page: Open, gate: threading.Event) -> None:
+    app = press(small(open_page), "Run")
+    next(each for each in app.selectbox if each.label == "Data").set_value("xor3")
+    app.run()
+    gate.set()
+    app = finished(app)
+    assert not app.exception
+    for section in ("Votes", "Two attributes", "Candidates moving", "Over seeds", "Comparison"):
+        app = look_at(app, section)
+        assert not app.exception, section
+
+
+def test_two_sessions_run_side_by_side_and_do_not_mix(open_page: Open) -> None:
+    one, two = small(open_page), small(open_page, seed=5, tau=0.4)
+    press(one, "Run"), press(two, "Run")
+    one, two = finished(one), finished(two)
+    first, second = one.session_state["synthesis:job"], two.session_state["synthesis:job"]
+    assert first.scenario.seed == 0
+    assert second.scenario.seed == 5
+    for job in (first, second):
+        alone = bf.synthesize(
+            job.records, job.scenario.policy, bf.bf_soft(job.scenario.tau), job.scenario.budget, size=32, rounds=3,
+            seed=job.scenario.seed,
+        )  # fmt: skip
+        assert (job.run("BF-Soft").codes == alone.codes).all()
+
+
+def test_what_one_looks_at_outlives_a_visit_elsewhere(open_page: Open) -> None:
+    app = finished(press(small(open_page), "Run"))
+    app = look_at(app, "Two attributes")
+    next(each for each in app.selectbox if each.label == "Down").set_value("job")
+    app.run()
+    next(each for each in app.slider if each.label == "After round").set_value(2)
+    app.run()
+    app.switch_page("../../pages/policy.py").run()
+    app.switch_page("../../pages/synthesis.py").run()
+    assert next(each for each in app.selectbox if each.label == "Down").value == "job"
+    assert next(each for each in app.slider if each.label == "After round").value == 2
+
+
+def test_settings_beyond_what_the_widgets_offer_are_shown_as_they_are(open_page: Open) -> None:
+    _, scenario = bf.load_sample("staff")
+    app = open_page("synthesis", s=share.to_link(scenario.replace(rho=1e-12, tau=1e-9, rounds=1000)))
+    assert next(each for each in app.number_input if each.label == "ρ").value == 1e-12
+    assert next(each for each in app.number_input if each.label == "Rounds").value == 1000
