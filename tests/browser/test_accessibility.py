@@ -1,0 +1,53 @@
+"""axe-core finds no serious fault on the pages Policy and Data and domain, in both themes."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, expect
+
+SECONDS = 30_000
+VERSION = "4.10.3"
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The script of axe-core, which is for tests only and so comes from npm when they run."""
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed; it fetches axe-core for this test")
+    place = tmp_path_factory.mktemp("axe")
+    fetched = subprocess.run(
+        [npm, "install", "--no-save", "--silent", "--prefix", str(place), f"axe-core@{VERSION}"], capture_output=True
+    )
+    if fetched.returncode:
+        pytest.skip("axe-core cannot be fetched from npm; is there a network?")
+    return place / "node_modules" / "axe-core" / "axe.min.js"
+
+
+def faults(browser: Browser, axe: Path, address: str, theme: Any) -> list[str]:
+    """The serious and critical faults of a page that has come to rest."""
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
+    page = context.new_page()
+    page.goto(address)
+    last = page.locator("[data-testid=stVegaLiteChart], [data-testid=stDataFrame]").last
+    expect(last).to_be_visible(timeout=SECONDS)
+    expect(page.locator("[data-testid=stSkeleton]").locator("visible=true")).to_have_count(0, timeout=SECONDS)
+    page.add_script_tag(path=str(axe))
+    found = page.evaluate("() => axe.run({resultTypes: ['violations']})")["violations"]
+    context.close()
+    return [
+        f"{each['id']}: {each['help']}: {each['nodes'][0]['html']}"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize("path", ["", "domain"])
+def test_no_serious_fault(browser: Browser, app_url: str, axe: Path, path: str, theme: str) -> None:
+    assert faults(browser, axe, f"{app_url}/{path}?s=staff", theme) == []

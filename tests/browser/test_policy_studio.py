@@ -1,0 +1,128 @@
+"""Beside the canvas, in Chromium: the protection map under the pointer, suggestions, the domain editor, the menu."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import nbformat
+import pytest
+from playwright.sync_api import Page, expect
+
+import bfsoft as bf
+from bfsoft_explorer import share
+
+SECONDS = 30_000
+
+
+def open_page(page: Page, url: str, path: str = "", scenario: bf.Scenario | None = None) -> None:
+    link = f"?s={share.to_link(scenario)}" if scenario else ""
+    page.goto(f"{url}/{path}{link}")
+    expect(page.locator(".bfsoft-strip")).to_be_visible(timeout=SECONDS)
+
+
+def strip(page: Page, label: str):
+    return page.locator(".bfsoft-strip div", has=page.locator(f"dt:text-is('{label}')")).locator("dd")
+
+
+def charts(page: Page):
+    """The drawn charts, in order: reach, the map, the comparison."""
+    return page.locator("[data-testid=stVegaLiteChart]")
+
+
+def test_hovering_the_map_names_the_pair_its_hops_and_the_number(page: Page, app_url: str) -> None:
+    open_page(page, app_url, scenario=bf.load_scenario("adult-age"))
+    drawn = charts(page).nth(1).locator("canvas, svg").first
+    drawn.scroll_into_view_if_needed(timeout=SECONDS)
+    box = drawn.bounding_box()
+    assert box is not None
+    tooltip = page.locator("#vg-tooltip-element")
+    # The lower left of the map: ages far apart, wherever exactly the pointer lands.
+    for part in (0.75, 0.7, 0.65):
+        page.mouse.move(box["x"] + box["width"] * 0.3, box["y"] + box["height"] * part)
+        if tooltip.is_visible():
+            break
+    expect(tooltip).to_be_visible(timeout=SECONDS)
+    rows = {
+        row.locator("td").nth(0).inner_text(): row.locator("td").nth(1).inner_text()
+        for row in tooltip.locator("tr").all()
+    }
+    a, b = int(rows["age"]), int(rows["and"])
+    policy = bf.load_scenario("adult-age").policy
+    protection = policy.protection("age", bf.SoftVote(0.03), bf.load_scenario("adult-age").budget)
+    at = protection.values.index(a), protection.values.index(b)
+    assert rows["hops in the policy"] == f"{protection.hops[at]:.0f}"
+    assert rows["attacker's best guess"] == f"{100 * protection.success[at]:.1f} %"
+
+
+def test_a_suggestion_moves_the_numbers_of_strip_and_canvas(page: Page, app_url: str) -> None:
+    scenario = bf.load_scenario("adult-age-hours-workclass")
+    open_page(page, app_url, scenario=scenario)
+    expect(strip(page, "reach r")).to_have_text("0.2")
+    page.locator("[class*=policy-apply-Take-workclass] button").first.click(timeout=SECONDS)
+    expect(strip(page, "reach r")).to_have_text("0.0192", timeout=SECONDS)
+    reach = page.locator("[data-readout=reach]").first
+    expect(reach).to_have_attribute(
+        "data-raw", repr(scenario.policy.with_rule("workclass", None).reach), timeout=SECONDS
+    )
+    page.locator(".st-key-policy-undo-button button").click(timeout=SECONDS)
+    expect(strip(page, "reach r")).to_have_text("0.2", timeout=SECONDS)
+
+
+def test_a_mistake_in_the_domain_is_marked_and_mended(page: Page, app_url: str) -> None:
+    open_page(page, app_url, "domain")
+    highest = page.get_by_role("textbox", name="Highest")
+    highest.fill("9O", timeout=SECONDS)
+    highest.press("Enter")
+    expect(page.get_by_text("is not a number")).to_be_visible(timeout=SECONDS)
+    expect(strip(page, "reach r")).to_have_text("0.0192")
+    highest.fill("157")
+    highest.press("Enter")
+    expect(page.get_by_text("is not a number")).to_have_count(0, timeout=SECONDS)
+    expect(strip(page, "reach r")).to_have_text("0.01", timeout=SECONDS)
+    page.reload()
+    expect(strip(page, "reach r")).to_have_text("0.01", timeout=SECONDS)
+    expect(page.get_by_role("textbox", name="Highest")).to_have_value("157", timeout=SECONDS)
+
+
+def test_a_public_table_becomes_the_domain(page: Page, app_url: str, tmp_path: Path) -> None:
+    table = tmp_path / "people.csv"
+    rows = "".join(f"{20 + i % 50};{'ab'[i % 2]};{i * 37 % 1000},5\n" for i in range(200))
+    table.write_text("\ufeffage;job;pay\n" + rows, encoding="utf-8")
+    open_page(page, app_url, "domain")
+    page.get_by_text("Start from a sample, a public table, or nothing").click(timeout=SECONDS)
+    uploader = page.locator(".st-key-domain-file input[type=file]")
+    expect(uploader).to_be_disabled(timeout=SECONDS)
+    page.get_by_text("This table is public").click()
+    expect(uploader).to_be_enabled(timeout=SECONDS)
+    uploader.set_input_files(table)
+    expect(page.get_by_text("200 rows, 3 columns")).to_be_visible(timeout=SECONDS)
+    page.get_by_role("button", name="Start with 3 attributes").click()
+    expect(strip(page, "data")).to_have_text("your table", timeout=SECONDS)
+    expect(page.get_by_text("200 records")).to_be_visible(timeout=SECONDS)
+
+
+def test_the_menu_hands_over_a_notebook_of_this_very_state(page: Page, app_url: str, tmp_path: Path) -> None:
+    scenario = bf.load_scenario("staff").replace(tau=0.07)
+    open_page(page, app_url, scenario=scenario)
+    expect(charts(page).nth(1)).to_be_visible(timeout=SECONDS)
+    page.get_by_role("button", name="Scenario").click()
+    with page.expect_download(timeout=SECONDS) as download:
+        page.get_by_role("button", name="Open as notebook").click(timeout=SECONDS)
+    path = tmp_path / "got.ipynb"
+    download.value.save_as(path)
+    made = nbformat.reads(path.read_text(encoding="utf-8"), 4)
+    names: dict = {}
+    exec(made.cells[1].source, names)
+    assert names["scenario"] == scenario
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_nothing_runs_off_the_page_at_200_percent(page: Page, app_url: str, theme: str) -> None:
+    """Zoom 2 at 1280 px leaves 640 px of layout; the page may scroll down, never sideways."""
+    page.set_viewport_size({"width": 640, "height": 500})
+    page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]
+    for path in ("", "domain"):
+        open_page(page, app_url, path)
+        page.locator("[data-testid=stVegaLiteChart], [data-testid=stDataFrame]").last.wait_for(timeout=SECONDS)
+        width = page.evaluate("() => document.querySelector('[data-testid=stMain]').scrollWidth")
+        assert width <= 640
