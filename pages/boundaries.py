@@ -172,7 +172,10 @@ def candidate_controls() -> None:
             kept(st.number_input, "Seed", "seed", min_value=0, max_value=2**31 - 1, step=1)
         st.button("Draw others", icon=":material/casino:", on_click=draw_anew, width="stretch")
     elif view["source"] == "drawn":
-        st.caption("On the plane choose *Add candidates*, then click. Drag one to move it; double-click removes it.")
+        if len(names) > 1:
+            st.caption(
+                "On the plane choose *Add candidates*, then click. Drag one to move it; double-click removes it."
+            )
         st.button("Start with one", icon=":material/ink_eraser:", on_click=start_with_one, width="stretch",
             help="Clears all candidates but one at the record: add more where you like.",
         )  # fmt: skip

@@ -345,6 +345,15 @@ def test_an_answer_to_an_older_edit_does_not_undo_a_newer_one(mount) -> None:
     expect(page.locator("[data-choice=hard]")).to_have_attribute("aria-pressed", "true")
 
 
+def test_more_edges_than_can_be_drawn_are_said_not_drawn(mount) -> None:
+    domain = bf.Domain([bf.Numeric("x", 0, 9999), bf.Categorical("c", ["a", "b"])])
+    policy = bf.Policy(domain, {"x": bf.Complete()})
+    shown, candidates = plane(domain, "x", "c"), random_candidates(domain, 5, 0)
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    expect(page.locator(".bp-counts")).to_contain_text("Too many edges on this slice")
+    assert page.locator(".bp-record").count() == 1
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_labels_stay_inside_and_apart(mount, case: Callable[[], Any]) -> None:
     policy, shown, candidates = case()
@@ -422,7 +431,7 @@ def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) ->
     page.mouse.click(box["x"] + 210, box["y"] + 90)
     expect(page.get_by_role("button", name="Start with one")).to_be_visible(timeout=30_000)
     assert page.locator("[data-candidate]").count() == 101
-    page.get_by_text("Exact against the bound", exact=True).click()
+    page.get_by_role("radio", name="Exact against the bound").click()
     page.get_by_role("button", name="Place two candidates").click()
     expect(page.locator("[data-candidate]")).to_have_count(2, timeout=30_000)
     expect(page.locator("[data-candidate]").first).to_have_class("bp-candidate is-here")

@@ -21,13 +21,12 @@ from bfsoft.crossings import (
     walk,
 )
 from bfsoft.synthesis import random_candidates
-from bfsoft_explorer import share
+from bfsoft_explorer import BoundaryPlane, share
 from bfsoft_explorer.background import Answer
 from bfsoft_explorer.charts import boundaries as charts
 from bfsoft_explorer.charts.style import REGIONS
 from bfsoft_explorer.jobs import Comparison
 from bfsoft_explorer.plane._contract import committed_edit, plane_data
-from bfsoft_explorer.plane.widget import BoundaryPlane
 
 SQRT2 = math.sqrt(2)
 
@@ -454,6 +453,16 @@ def test_a_plane_too_large_to_draw_says_so(open_page) -> None:
     assert "25,000,000 cells" in said(app)
     app.number_input(key=key(app, "record:x")).set_value(77).run()
     assert view(app)["record"][0] == 77
+
+
+def test_an_attribute_of_ten_thousand_values_all_joined_still_opens(open_page) -> None:
+    rules = {"x": bf.Complete(), "c": bf.Complete()}
+    link = scenario(bf.Numeric("x", 0, 9999), bf.Categorical("c", ["a", "b"]), rules=rules)
+    app = wait(open_page("boundaries", s=link))
+    assert "49,995,000 edges, too many to check" in said(app)
+    app.segmented_control(key=key(app, "section")).set_value("Every edge").run()
+    assert "49,995,000 edges, too many" in said(wait(app))
+    assert not app.exception
 
 
 def test_another_scenario_takes_the_page_along(open_page, tiny: str) -> None:

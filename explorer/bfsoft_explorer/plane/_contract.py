@@ -11,10 +11,13 @@ import numpy as np
 
 from bfsoft.crossings import Plane
 from bfsoft.domain import Codes, Domain
-from bfsoft.policy import Policy, Threshold
+from bfsoft.policy import Complete, Policy, Threshold
 
 from .. import words
 from ..charts.style import REGIONS
+
+# More pairs than this are megabytes to send with every change of the page, and more than a picture can show.
+_MOST_PAIRS = 200_000
 
 
 @dataclass(frozen=True)
@@ -81,8 +84,11 @@ def _rule(policy: Policy, name: str) -> dict[str, Any]:
     plain: dict[str, Any] = {"limit": limit, "unit": attribute.step if numeric else 1, "theta": None, "pairs": None}
     if isinstance(rule, Threshold):
         plain["theta"] = limit if math.isinf(rule.theta) else min(rule.theta, limit)
+    elif isinstance(rule, Complete):
+        plain |= {"theta": limit, "drawn": words.rule(policy, name)}
     elif rule is not None and policy.edge_count(name):
-        plain |= {"pairs": policy.edges(name).tolist(), "drawn": words.rule(policy, name)}
+        listed = policy.edges(name).tolist() if policy.edge_count(name) <= _MOST_PAIRS else None
+        plain |= {"pairs": listed, "uncounted": listed is None, "drawn": words.rule(policy, name)}
     return plain
 
 

@@ -10,6 +10,7 @@
 
 const EXACT = 2 ** 53; // whole numbers below this are exact in doubles
 const NEAR_TIE = 1e-12; // of the denominator: far above rounding, far below one step of any domain that fits doubles
+const MOST_PAIRS = 2e6; // pairs of values that are still listed
 const NEGLIGIBLE = 40; // e^−40: a share that neither a colour nor a read-out can show
 
 /** Whole steps between two values of an attribute, as `Attribute.steps`. */
@@ -110,13 +111,15 @@ export function change(a, b) {
 /** √2 tanh(d/2τ): no soft vote moves further between records at distance d. */
 export const ceiling = (distance, tau) => Math.SQRT2 * Math.tanh(distance / (2 * tau));
 
-/** The pairs of values that a rule joins, the smaller first. */
+/** The pairs of values that a rule joins, the smaller first; null where they are too many to list. */
 export function edgesOf(attribute, rule) {
   const n = attribute.values.length;
+  if (rule.uncounted) return null;
   if (rule.pairs) return rule.pairs;
   const pairs = [];
   if (rule.theta === null || rule.theta === undefined) return pairs;
   const most = attribute.kind === "numeric" ? Math.floor(rule.theta / rule.unit + 1e-9) : Math.floor(rule.theta + 1e-9);
+  if (n * Math.min(n, attribute.kind === "numeric" ? most : n) > MOST_PAIRS) return null;
   for (let a = 0; a < n; a++) {
     for (let b = a + 1; b < n; b++) {
       if (steps(attribute, a, b) <= most) pairs.push([a, b]);
@@ -403,15 +406,17 @@ class Plane {
   rule(axis) {
     const given = this.data.rules[axis];
     const theta = this.state.theta[axis];
-    return theta === undefined ? given : { ...given, pairs: null, theta };
+    return theta === undefined ? given : { ...given, pairs: null, uncounted: false, theta };
   }
 
   findCrossings() {
     const { columns, rows } = this.distances;
     const { x, y } = this.axis;
-    this.pairs = { across: edgesOf(x, this.rule("across")), down: edgesOf(y, this.rule("down")) };
+    const listed = { across: edgesOf(x, this.rule("across")), down: edgesOf(y, this.rule("down")) };
+    this.pairs = { across: listed.across ?? [], down: listed.down ?? [] };
+    const unlisted = listed.across === null || listed.down === null;
     const checks = this.pairs.across.length * rows + this.pairs.down.length * columns;
-    this.crossings = checks > MOST_CHECKS ? null : {
+    this.crossings = unlisted || checks > MOST_CHECKS ? null : {
       across: crossingsAlong(this.nearest, columns, rows, this.pairs.across, true),
       down: crossingsAlong(this.nearest, columns, rows, this.pairs.down, false),
     };
@@ -634,7 +639,7 @@ class Plane {
   tellCounts() {
     const { crossings, data } = this;
     const parts = [];
-    if (!crossings) parts.push("Too many edges on this slice to count while you move; the count of the whole domain below is exact.");
+    if (!crossings) parts.push("Too many edges on this slice to count and draw; below is what is known of the whole domain.");
     else {
       const crossing = crossings.across.crossing + crossings.down.crossing;
       const total = crossings.across.total + crossings.down.total;
