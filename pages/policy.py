@@ -1,5 +1,7 @@
 """Policy: what may be confused with what?"""
 
+from functools import partial
+
 import streamlit as st
 
 from bfsoft import Policy, SoftVote, sensitivity_bound
@@ -9,6 +11,7 @@ from bfsoft_explorer.canvas.streamlit_canvas import CanvasResult, policy_canvas
 from bfsoft_explorer.charts import policy as charts
 from bfsoft_explorer.charts import protection
 
+MOST_BUTTONS = 12
 scenario = state.scenario()
 names = list(scenario.domain.names)
 
@@ -32,9 +35,11 @@ if st.session_state.get("policy:attribute") not in names:
 
 left, right = st.columns([2.4, 1], gap="large")
 with left:
-    attribute = st.segmented_control(
+    # Many attributes would fill the page with buttons; a list that can be searched holds any number.
+    few = len(names) <= MOST_BUTTONS
+    attribute = (partial(st.segmented_control, wrap=True) if few else st.selectbox)(
         "Attribute", names, key="policy:attribute", required=True, label_visibility="collapsed",
-        format_func=lambda name: f"{name} · {words.rule(scenario.policy, name)}",
+        format_func=lambda name: f"{name} · {words.rule(scenario.policy, name)}", persist_state="session",
     )  # fmt: skip
     policy_canvas(
         scenario.policy, attribute, tau=scenario.tau, budget=scenario.budget, key=f"canvas:{attribute}", on_change=take

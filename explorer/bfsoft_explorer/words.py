@@ -11,6 +11,8 @@ from bfsoft.privacy import noise_scale
 from bfsoft.suggestions import Suggestion
 from bfsoft.votes import SoftVote
 
+_MOST_NAMED = 6
+
 
 def number(value: float, digits: int = 3) -> str:
     """A number to a few significant digits, without an exponent where people read better without."""
@@ -95,7 +97,10 @@ def warnings(policy: Policy, vote: SoftVote) -> list[str]:
     said = []
     reach_setter = policy.widest_edge
     if policy.unprotected:
-        names = " and ".join([", ".join(policy.unprotected[:-1]), policy.unprotected[-1]]).removeprefix(" and ")
+        listed = [*policy.unprotected[:_MOST_NAMED]]
+        if len(listed) < len(policy.unprotected):
+            listed.append(f"{len(policy.unprotected) - len(listed)} more")
+        names = " and ".join([", ".join(listed[:-1]), listed[-1]]).removeprefix(" and ")
         them = "it" if len(policy.unprotected) == 1 else "them"
         said.append(
             f"**{names}**: no edge protects any value, so the policy would let {them} be learnt exactly. "

@@ -134,3 +134,19 @@ def test_a_table_of_ones_own_follows_a_hierarchy(open_page: Open) -> None:
     expected = bf.Records.of_frame(domain, frame)
     assert (records.codes == expected.codes).all()
     assert (records.counts == expected.counts).all()
+
+
+def test_two_hundred_attributes_fit_the_page(open_page: Open) -> None:
+    domain = bf.Domain([bf.Numeric(f"x{at}", 0, 9) for at in range(200)])
+    app = linked(open_page, bf.Scenario.of(bf.Policy(domain, {"x7": bf.Threshold(1)})))
+    assert app.selectbox(key="policy:attribute").value == "x7"
+    assert "**x0, x1, x2, x3, x4, x5 and 193 more**: no edge protects" in said(app)
+    choose(app, "policy:attribute", "x150")
+    assert charts(app)[1].startswith("x150 has no edges")
+
+
+def test_the_chosen_attribute_is_still_chosen_after_another_page(open_page: Open) -> None:
+    app = choose(open_page("policy"), "policy:attribute", "income")
+    app.switch_page("../../pages/domain.py").run()
+    app.switch_page("../../pages/policy.py").run()
+    assert charts(app)[1].startswith("income has no edges")

@@ -10,6 +10,8 @@ from bfsoft import Policy
 from .. import words
 from .style import CALM, QUIET, SIGNAL, title
 
+_MOST_BARS = 14
+
 
 def reach_text(policy: Policy) -> str:
     """The finding of ``reach_bars``: which attribute sets the reach."""
@@ -20,10 +22,15 @@ def reach_text(policy: Policy) -> str:
 
 
 def reach_bars(policy: Policy) -> alt.Chart:
-    """Reach r_j of each attribute as bars, in units of distance; the one that sets the record's reach stands out."""
+    """Reach r_j of each attribute as bars, in units of distance; the one that sets the record's reach stands out.
+
+    Of more than 14 attributes those with the largest reach.
+    """
     widest = policy.widest_edge
+    kept = sorted(policy.reaches, key=lambda name: -policy.reaches[name])[:_MOST_BARS]
     rows = []
-    for name, reach in policy.reaches.items():
+    for name in (name for name in policy.domain.names if name in kept):
+        reach = policy.reaches[name]
         own = policy.widest(name)
         rows.append(
             {
@@ -46,4 +53,6 @@ def reach_bars(policy: Policy) -> alt.Chart:
         color=alt.condition("datum.sets", alt.value(SIGNAL), alt.value(CALM)),
     )
     labels = base.mark_text(align="left", dx=4, color=QUIET).encode(x="reach:Q", text="shown")
-    return (bars + labels).properties(title=title(reach_text(policy), width=46), height=alt.Step(26))
+    few = len(rows) < len(policy.reaches)
+    detail = f"the {len(rows)} of {len(policy.reaches)} attributes that reach furthest" if few else ""
+    return (bars + labels).properties(title=title(reach_text(policy), detail, width=46), height=alt.Step(26))
