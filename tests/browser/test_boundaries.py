@@ -126,6 +126,28 @@ def test_regions_counts_and_votes_are_the_librarys(mount, case: Callable[[], Any
             assert a == b or colours[a] != colours[b]
 
 
+@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("tau", [1e-6, 1 / 599, 1 / 601, 0.03, 2.0])
+def test_colours_mix_as_votes_do(mount, case: Callable[[], Any], tau: float) -> None:
+    policy, shown, candidates = case()
+    data = plane_data(policy, shown, candidates, tau=tau, vote="soft")
+    page = mount(data)
+    numbers = np.random.default_rng(2).uniform(0, 255, (len(candidates), 3))
+    row = shown.shape[0] // 2
+    found = page.evaluate(
+        """([data, hues, row]) => {
+          const distances = new plane.Distances(data);
+          const nearest = distances.regions();
+          const mixer = distances.mixer(data.tau, hues);
+          mixer.enter(row);
+          const own = nearest.slice(row * distances.columns, (row + 1) * distances.columns);
+          return [...own].map((k, column) => [...mixer.at(column, k)]);
+        }""",
+        [data, numbers.tolist(), row],
+    )
+    assert np.allclose(found, mix(shown, candidates, tau)[row] @ numbers, atol=1e-6)
+
+
 def test_a_tie_that_doubles_cannot_see_goes_to_the_lowest_index(mount) -> None:
     policy, shown, candidates = beyond_doubles()
     nearest = regions(shown, candidates)

@@ -11,6 +11,7 @@
 const EXACT = 2 ** 53; // whole numbers below this are exact in doubles
 const NEAR_TIE = 1e-12; // of the denominator: far above rounding, far below one step of any domain that fits doubles
 const MOST_PAIRS = 2e6; // pairs of values that are still listed
+const SAFE_TAU = 1 / 600; // distances are at most 1, so a product of factors is at least e^−600
 const NEGLIGIBLE = 40; // e^−40: a share that neither a colour nor a read-out can show
 
 /** Whole steps between two values of an attribute, as `Attribute.steps`. */
@@ -88,6 +89,46 @@ export class Distances {
       for (let column = 0; column < this.columns; column++) nearest[row * this.columns + column] = this.at(column, row, out);
     }
     return nearest;
+  }
+
+  /** Mixes three numbers a candidate (a colour) by the soft vote, cell by cell along a row that was entered. */
+  mixer(tau, hues) {
+    const { m, x, y, rest, denominator } = this;
+    const scale = 1 / denominator / tau;
+    const flat = Float64Array.from(hues.flat());
+    // e^−Σ is a product of factors, which spares an exponential a cell and candidate, until factors underflow.
+    const products = tau >= SAFE_TAU;
+    const across = products ? x.map((d) => Math.exp(-d * scale)) : x;
+    const own = new Float64Array(m);
+    const mixed = [0, 0, 0];
+    return {
+      enter(row) {
+        for (let k = 0; k < m; k++) {
+          const d = y[row * m + k] + rest[k];
+          own[k] = products ? Math.exp(-d * scale) : d;
+        }
+      },
+      at(column, nearest) {
+        const base = column * m;
+        const least = own[nearest] + across[base + nearest];
+        let [r, g, b, total] = [0, 0, 0, 0];
+        for (let k = 0; k < m; k++) {
+          let share;
+          if (products) share = own[k] * across[base + k];
+          else {
+            const exponent = (own[k] + across[base + k] - least) * scale;
+            if (exponent > NEGLIGIBLE) continue;
+            share = Math.exp(-exponent);
+          }
+          total += share;
+          r += share * flat[3 * k];
+          g += share * flat[3 * k + 1];
+          b += share * flat[3 * k + 2];
+        }
+        [mixed[0], mixed[1], mixed[2]] = [r / total, g / total, b / total];
+        return mixed;
+      },
+    };
   }
 
   /** The soft vote of one cell. */
@@ -457,31 +498,16 @@ class Plane {
   }
 
   cells(theme) {
-    const { columns, rows, m, denominator } = this.distances;
+    const { columns, rows, m } = this.distances;
     const image = new ImageData(columns, rows);
     const hues = Array.from({ length: m }, (_, k) => this.hue(this.colours.get(k), theme));
-    const out = new Float64Array(m);
     const soft = this.state.vote === "soft";
-    const scale = 1 / denominator / this.state.tau;
+    const mixer = soft ? this.distances.mixer(this.state.tau, hues) : null;
     for (let row = 0; row < rows; row++) {
+      mixer?.enter(row);
       for (let column = 0; column < columns; column++) {
         const nearest = this.nearest[row * columns + column];
-        let colour = hues[nearest];
-        if (soft) {
-          this.distances.at(column, row, out);
-          const least = out[nearest];
-          let [r, g, b, total] = [0, 0, 0, 0];
-          for (let k = 0; k < m; k++) {
-            const exponent = (out[k] - least) * scale;
-            if (exponent > NEGLIGIBLE) continue;
-            const share = Math.exp(-exponent);
-            total += share;
-            r += share * hues[k][0];
-            g += share * hues[k][1];
-            b += share * hues[k][2];
-          }
-          colour = [r / total, g / total, b / total];
-        }
+        const colour = mixer ? mixer.at(column, nearest) : hues[nearest];
         const at = 4 * (this.flipped(row) * columns + column);
         image.data[at] = colour[0];
         image.data[at + 1] = colour[1];
