@@ -16,6 +16,7 @@ import pandas as pd
 
 from bfsoft import Budget, HardVote, Policy, Protection, SoftVote, sensitivity_bound
 from bfsoft.privacy import attacker_success, exact_epsilons
+from bfsoft.votes import Vote
 
 from .. import words
 from .style import COLOURS, QUIET, SIGNAL, title
@@ -77,7 +78,7 @@ ARGUMENTS = {"best": "the better of both", "path": BY_PATH, "distance": BY_DISTA
 
 
 @lru_cache(maxsize=2)
-def _protection(policy: Policy, attribute: str, vote: SoftVote, budget: Budget) -> Protection:
+def _protection(policy: Policy, attribute: str, vote: Vote, budget: Budget) -> Protection:
     # One page asks for the same pairs half a dozen times. Policies are public, so they may be remembered.
     return policy.protection(attribute, vote, budget)
 
@@ -97,7 +98,7 @@ def same_rho(policy: Policy, attribute: str, budget: Budget) -> float:
 
     Under a policy with an edge it is the budget itself, as for plain DP; without one there is no noise at all.
     """
-    return float(policy.protection(attribute, HardVote(), budget).zcdp.max())
+    return float(_protection(policy, attribute, HardVote(), budget).zcdp.max())
 
 
 # ------------------------------------------------------------------ the map
@@ -262,6 +263,41 @@ def _on_labels(frame: pd.DataFrame) -> alt.Chart:
 # ------------------------------------------------------------------ beside the alternatives
 
 
+@dataclass(frozen=True)
+class _Compared:
+    """For each distance, in the attribute's own units, the zCDP of its least protected pair by each argument."""
+
+    distances: np.ndarray
+    hops: list[str]
+    zcdp: dict[str, np.ndarray]
+
+
+@lru_cache(maxsize=4)
+def _compared(policy: Policy, attribute: str, vote: SoftVote, budget: Budget) -> _Compared:
+    protection, values = _protection(policy, attribute, vote, budget), policy.domain[attribute]
+    codes = np.arange(len(values.values))
+    first, second = np.triu_indices(len(codes), 1)
+    steps = values.steps(codes[first], codes[second])
+    order = np.argsort(steps, kind="stable")
+    first, second, steps = first[order], second[order], steps[order]
+    starts = np.flatnonzero(np.diff(steps, prepend=-1))
+    starts = starts[:: math.ceil(len(starts) / _MOST_DISTANCES)] if len(starts) else starts
+
+    def worst(matrix: np.ndarray) -> np.ndarray:
+        return np.maximum.reduceat(matrix[first, second], starts)
+
+    apart = np.maximum.reduceat(steps, starts) * (float(values.step) if values.kind == "numeric" else 1.0)
+    hops = ["no path" if math.isinf(most) else f"{most:.0f}" for most in worst(protection.hops)]
+    lines = {
+        SOFT: worst(protection.zcdp),
+        BY_PATH: worst(protection.by_path),
+        BY_DISTANCE: worst(protection.by_distance),
+        SAME_RHO: np.full(len(apart), same_rho(policy, attribute, budget)),
+        SAME_NOISE: np.full(len(apart), same_noise(policy, vote, budget)),
+    }
+    return _Compared(apart, hops, lines)
+
+
 def comparison_frame(
     policy: Policy, attribute: str, vote: SoftVote, budget: Budget, measure: str = "success"
 ) -> pd.DataFrame:
@@ -271,56 +307,31 @@ def comparison_frame(
     Columns: ``distance``, in the attribute's own units; ``source``; ``zcdp`` (inf where nothing is promised) and
     ``level``, its measure; ``shown``, the measure as text; ``hops``, the most hops at that distance, as text.
     """
-    protection, chosen = _protection(policy, attribute, vote, budget), MEASURES[measure]
-    values = policy.domain[attribute]
-    codes = np.arange(len(values.values))
-    first, second = np.triu_indices(len(codes), 1)
-    steps = values.steps(codes[first], codes[second])
-    order = np.argsort(steps, kind="stable")
-    starts = np.flatnonzero(np.diff(steps[order], prepend=-1))
-    starts = starts[:: math.ceil(len(starts) / _MOST_DISTANCES)] if len(starts) else starts
-    apart = np.maximum.reduceat(steps[order], starts)
-    unit = float(values.step) if values.kind == "numeric" else 1.0
-
-    def worst(matrix: np.ndarray) -> np.ndarray:
-        return np.maximum.reduceat(matrix[first[order], second[order]], starts)
-
-    hops = ["no path" if math.isinf(most) else f"{most:.0f}" for most in worst(protection.hops)]
-    lines = {
-        SOFT: worst(protection.zcdp),
-        BY_PATH: worst(protection.by_path),
-        BY_DISTANCE: worst(protection.by_distance),
-        SAME_RHO: np.full(len(apart), same_rho(policy, attribute, budget)),
-        SAME_NOISE: np.full(len(apart), same_noise(policy, vote, budget)),
-    }
-    parts = [
-        pd.DataFrame(
-            {
-                "distance": apart * unit,
-                "source": source,
-                "zcdp": zcdp,
-                "level": chosen.of(zcdp, budget.delta),
-                "shown": chosen.said(zcdp, budget.delta),
-                "hops": hops,
-            }
-        )
-        for source, zcdp in lines.items()
-    ]
-    return pd.concat(parts, ignore_index=True)
+    compared, chosen = _compared(policy, attribute, vote, budget), MEASURES[measure]
+    count = len(compared.distances)
+    zcdp = np.concatenate([*compared.zcdp.values()])
+    return pd.DataFrame(
+        {
+            "distance": np.tile(compared.distances, len(compared.zcdp)),
+            "source": np.repeat([*compared.zcdp], count),
+            "zcdp": zcdp,
+            "level": chosen.of(zcdp, budget.delta),
+            "shown": chosen.said(zcdp, budget.delta),
+            "hops": compared.hops * len(compared.zcdp),
+        }
+    )
 
 
 def comparison_text(policy: Policy, attribute: str, vote: SoftVote, budget: Budget, measure: str = "success") -> str:
-    """The finding of ``comparison_chart``: up to what distance BF-Soft hides values better than plain DP does."""
-    frame = comparison_frame(policy, attribute, vote, budget, "zcdp")
-    by_source = {source: part["zcdp"].to_numpy() for source, part in frame.groupby("source", sort=False)}
-    distances = frame.loc[frame["source"] == SOFT, "distance"].to_numpy()
+    """The finding of ``comparison_chart``: up to what distance BF-Soft hides values as well as plain DP does."""
+    compared = _compared(policy, attribute, vote, budget)
+    soft, distances = compared.zcdp[SOFT], compared.distances
     if not len(distances):
         return f"{attribute} has one value only, so there is nothing to compare"
-    if not math.isfinite(by_source[SOFT].max()):
+    if not math.isfinite(soft.max()):
         return "Without noise nothing is hidden"
-    ratio = sensitivity_bound(policy, vote).ratio
-    kept = distances[by_source[SOFT] <= by_source[SAME_RHO] * (1 + 1e-9)]
-    noise = f"with {words.number(ratio)} of its noise"
+    kept = distances[soft <= compared.zcdp[SAME_RHO] * (1 + 1e-9)]
+    noise = f"with {words.number(sensitivity_bound(policy, vote).ratio)} of its noise"
     if not len(kept):
         return f"No pair hidden as well as by plain DP, but {noise}"
     if len(kept) == len(distances):
