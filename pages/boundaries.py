@@ -269,7 +269,7 @@ def ask(name: str, question: Any, work: Callable[[Any, list[Any]], Any], start: 
     if not start:
         return None
     # A short wait spares quick answers a flicker of progress.
-    answers[name] = Answer(question, work).wait(0.08)
+    answers[name] = Answer(question, work).wait(0.05)
     return answers[name]
 
 
