@@ -90,6 +90,20 @@ def test_a_statement_holds_or_not_and_a_cost_is_not_judged(lab: reproduction._La
     assert [claim["verdict"] for claim in lab.claims] == ["agrees", "disagrees", "not comparable"]
 
 
+@pytest.mark.parametrize("protocol", reproduction.PROTOCOLS)
+def test_the_committed_verdicts_follow_from_the_committed_numbers(protocol: str, lab: reproduction._Lab) -> None:
+    from bfsoft.samples import sample_data
+
+    claims = pd.read_csv(sample_data() / "reproduction" / protocol / "claims.csv", keep_default_na=False)
+    assert set(claims["figure"]) == set(reproduction.FIGURES)
+    judged = claims[(claims["paper"] != "") & (claims["verdict"] != "not comparable")]
+    for row in judged.itertuples():
+        lab.figure(
+            row.figure, row.data, row.claim, float(row.paper), (float(row.ours), float(row.low), float(row.high))
+        )
+    assert [claim["verdict"] for claim in lab.claims] == judged["verdict"].tolist()
+
+
 # ------------------------------------------------------------------ runs
 
 
