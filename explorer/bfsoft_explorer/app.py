@@ -16,6 +16,7 @@ page = st.navigation(
         st.Page(pages() / "temperature.py", title="Temperature", icon=":material/device_thermostat:"),
         st.Page(pages() / "synthesis.py", title="Synthesis", icon=":material/table_chart:"),
         st.Page(pages() / "pilot.py", title="Pilot", icon=":material/query_stats:"),
+        st.Page(pages() / "paper.py", title="Paper", icon=":material/menu_book:"),
     ],
     position="top",
 )
