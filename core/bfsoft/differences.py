@@ -19,7 +19,7 @@ _BUDGET = ("rho", "epsilon")
 class Difference:
     """One key that differs: its path, such as ``policy.age``, and what either scenario has there, as text.
 
-    "—" stands for a key that a scenario does not have.
+    "—" stands for a key that a scenario does not have, or leaves empty.
     """
 
     key: str
@@ -76,7 +76,7 @@ def _order(value: Any) -> Any:
 
 def _said(value: Any, whole: bool = False) -> str:
     """A value as people read it: ``numeric 17 to 90``, ``threshold 7``, ``3 blocks``."""
-    if value is _ABSENT or value is None:
+    if value is _ABSENT or value is None or value == "":
         return "—"
     if isinstance(value, Mapping):
         return ", ".join(_part(key, part, whole) for key, part in value.items())

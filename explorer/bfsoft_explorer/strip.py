@@ -15,6 +15,7 @@ from bfsoft.errors import BFSoftError
 from . import state, words
 from .notebook import notebook
 
+_MOST_DIFFERENCES, _SHORT, _LONGEST_CELL = 12, 4, 60
 _FILE = "menu:other"  # the scenario of a file that was brought, with its name
 # Only what Streamlit has no layout for: labels and values flowing in one line. !important outdoes its list margins.
 _STYLE = """<style>
@@ -75,44 +76,48 @@ def _ready() -> dict[str, str]:
 
 
 def _menu(page: str) -> None:
-    now = state.scenario()
-    ready = _ready()
-    chosen = st.selectbox("Start from a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
-    st.file_uploader("Or open a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_read_file)
-    name, other = st.session_state.get(_FILE) or (chosen, _ready_scenario(chosen))
-    _compare(name, now, other)
-    st.divider()
-    st.download_button(
-        "Save as YAML", now.dumps(), "scenario.yaml", "application/yaml", icon=":material/download:", width="stretch",
+    now, view = state.scenario(), _view(page)
+    row = st.container(horizontal=True)
+    row.download_button(
+        "Save as YAML", now.dumps(), "scenario.yaml", "application/yaml", icon=":material/download:",
         on_click="ignore",
     )  # fmt: skip
-    view = _view(page)
-    st.download_button(
+    row.download_button(
         "Open as notebook", lambda: notebook(page, now, view), f"{page}.ipynb", "application/x-ipynb+json",
-        icon=":material/code:", width="stretch", on_click="ignore",
+        icon=":material/code:", on_click="ignore",
         help="A Jupyter notebook that rebuilds this very state with the library and draws this page's charts.",
     )  # fmt: skip
     if state.has_link(now):
         st.caption("The address of this page is a link to exactly this scenario. It never holds records.")
     else:
         st.warning("This policy is too long for a link. Save it as YAML: a reload of the page would lose it.")
+    st.divider()
+    ready = _ready()
+    chosen = st.selectbox("Open a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
+    st.file_uploader("Or a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_read_file)
+    _compare(*(st.session_state.get(_FILE) or (chosen, _ready_scenario(chosen))))
 
 
-def _compare(name: str, now: Scenario, other: Scenario) -> None:
+def _compare(name: str, other: Scenario) -> None:
     """What opening another scenario would change, before it is opened."""
-    found = differences(now, other)
+    found = differences(state.scenario(), other)
     if not found:
         st.caption(f":material/check: {words.plain(name)} is the present scenario.")
         return
-    rows = {
-        "Setting": [each.key for each in found],
-        "Now": [each.here for each in found],
-        "There": [each.there for each in found],
-    }
-    st.dataframe(
-        rows, hide_index=True, height=min(38 + 35 * len(found), 220), alt=f"What {name} has otherwise than the present"
-    )
+    rows = [(each.key, each.here, each.there) for each in found[:_MOST_DIFFERENCES]]
+    table = ["| Setting | Now | There |", "|---|---|---|", *(f"| {' | '.join(map(_cell, row))} |" for row in rows)]
     st.button(f"Open {words.plain(name)}", on_click=_open, args=(other,), icon=":material/play_arrow:", width="stretch")
+    st.caption(f"It would change {len(found)} {'setting' if len(found) == 1 else 'settings'}:")
+    with st.container(height=200 if len(rows) > _SHORT else "content", border=False):
+        st.markdown("\n".join(table))
+        if len(found) > len(rows):
+            st.caption(f"and {len(found) - len(rows)} more settings")
+
+
+def _cell(text: str) -> str:
+    """Text for a cell of a Markdown table, which is one line, and short enough to leave the others room."""
+    line = " ".join(text.split())
+    return words.plain(line if len(line) <= _LONGEST_CELL else f"{line[: _LONGEST_CELL - 1]}…")
 
 
 @lru_cache(maxsize=32)

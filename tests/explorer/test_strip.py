@@ -9,6 +9,7 @@ import pytest
 from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
+from bfsoft.differences import differences
 from bfsoft_explorer import share, strip
 
 Open = Callable[..., AppTest]
@@ -16,8 +17,9 @@ Open = Callable[..., AppTest]
 
 def differing(app: AppTest) -> dict[str, tuple[str, str]]:
     """The table of differences in the menu: setting → (now, there)."""
-    tables = [each.value for each in app.dataframe if [*each.value.columns] == ["Setting", "Now", "There"]]
-    return {row.Setting: (row.Now, row.There) for table in tables for row in table.itertuples()}
+    table = next((each.value for each in app.markdown if each.value.startswith("| Setting | Now | There |")), "")
+    rows = [line.strip("| ").replace("\\", "").split(" | ") for line in table.splitlines()[2:]]
+    return {setting: (now, there) for setting, now, there in rows}
 
 
 def bring(app: AppTest, name: str, content: bytes) -> AppTest:
@@ -105,3 +107,13 @@ def test_a_policy_too_long_for_a_link_says_so(open_page: Open) -> None:
     app.session_state["scenario"] = bf.Scenario.of(bf.Policy(domain, {"x": bf.Edges(edges)}))
     app.run()
     assert any("too long for a link" in each.value for each in app.warning)
+
+
+def test_many_differences_are_cut_short_and_counted(open_page: Open) -> None:
+    many = bf.Domain([bf.Categorical(f"x{at}", [f"value number {of}" for of in range(9)]) for at in range(30)])
+    app = bring(open_page("policy"), "many.yaml", bf.Scenario.of(bf.Policy(many, {})).dumps().encode())
+    shown = differing(app)
+    assert len(shown) == 12
+    assert all(len(cell) <= 60 for row in shown.values() for cell in row)
+    total = len(differences(bf.load_scenario("adult"), bf.Scenario.of(bf.Policy(many, {}))))
+    assert any(each.value == f"and {total - 12} more settings" for each in app.caption)
