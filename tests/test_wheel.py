@@ -1,4 +1,4 @@
-"""A wheel, built and installed into an empty environment, starts the app from any directory with its samples and pages."""
+"""A wheel, built and installed into an empty environment, starts the app from any directory with all it needs."""
 
 from __future__ import annotations
 
@@ -48,7 +48,6 @@ def test_the_library_finds_its_samples(installed: Path, tmp_path: Path) -> None:
 
 def test_the_app_starts_with_its_pages(installed: Path, tmp_path: Path) -> None:
     from playwright.sync_api import sync_playwright
-
     from tests.browser.conftest import CHROMIUM, QUIET, free_port
 
     port = free_port()

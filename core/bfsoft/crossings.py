@@ -275,7 +275,7 @@ class _Changes:
         for row in rows.tolist():
             records = lines.records(np.array([row]))
             votes = _reference.soft_responses(domain, records, candidates, self.tau)
-            nearest = _reference.nearest(domain, records, candidates)
+            nearest = _kernels.nearest(domain, records, candidates)
             for start in range(0, len(lines.edges), 1024):
                 a, b = lines.edges[start : start + 1024].T
                 change = np.sqrt(((votes[a] - votes[b]) ** 2).sum(axis=1))
@@ -395,7 +395,7 @@ def regions(plane: Plane, candidates: Codes) -> np.ndarray:
     m = len(candidates)
     dtype = _kernels.key_dtype(domain, m)
     if _kernels.compiled() is None or dtype is None:
-        return _reference.nearest(domain, plane.codes, candidates).reshape(plane.shape)
+        return _kernels.nearest(domain, plane.codes, candidates).reshape(plane.shape)
     from . import _compiled_maps
 
     def keys(position: int, values: np.ndarray) -> np.ndarray:

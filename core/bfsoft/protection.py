@@ -72,7 +72,8 @@ def protection(policy: Policy, attribute: str, vote: Vote, budget: Budget) -> Pr
     along a path of k edges, each shifting at most Δ_edge, the triangle inequality gives s ≤ k Δ_edge; and for any
     two records at distance d, s ≤ √2 tanh(d/2τ) for a soft vote and s ≤ √2 for a hard one, policy or not.
     Without participation Δ_edge = Δ₂, which is THEORY's ρ · min(k², (tanh(d/2τ)/q)²). A release without noise
-    (Δ₂ = 0) protects no pair that it can tell apart. The hard vote is taken at its full sensitivity, as with any crossing edge.
+    (Δ₂ = 0) protects no pair that it can tell apart. The hard vote is taken at its full sensitivity, as with any
+    crossing edge.
     """
     domain, values = policy.domain, policy.domain[attribute]
     everyone = np.arange(len(values.values))
