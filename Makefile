@@ -10,7 +10,7 @@ explore: .venv/app
 	$(BIN)/bfsoft explore --port $(PORT)
 
 test: lint browser
-	CHROMIUM="$$(bash .ci/browser)" $(PYTEST)
+	CHROMIUM="$$(bash .ci/browser)" $(PYTEST) --numprocesses auto --dist loadfile
 
 lint: .venv/dev
 	$(BIN)/ruff check .
