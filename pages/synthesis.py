@@ -88,7 +88,7 @@ def controls() -> None:
         "Methods", [*MAKES], selection_mode="multi", default=FIRST, key=METHODS,
         persist_state="session", help="\n\n".join(f"**{name}**: {what}." for name, what in WHAT.items()),
     )  # fmt: skip
-    row = st.columns([1, 1.5], gap="small", vertical_alignment="bottom")
+    row = st.columns([1, 1.1], gap="small", vertical_alignment="bottom")
     by = row[0].segmented_control(
         "Budget", ["ρ", "ε"], key="synthesis:by", default="ρ", required=True, persist_state="session",
         help="ρ is the total zCDP budget of all rounds. ε is exact at δ; smaller is more private.",
@@ -96,12 +96,12 @@ def controls() -> None:
     with row[1]:
         if by == "ρ":
             state.bound(
-                st.number_input, "ρ", "rho", min_value=1e-9, max_value=1e6, format="%g", step=None,
+                st.number_input, "ρ", "rho", min_value=1e-9, max_value=1e6, format="%.4g", step=None,
                 to_widget=lambda rho: rho if rho is not None else scenario.budget.rho, label_visibility="collapsed",
             )  # fmt: skip
         else:
             state.bound(
-                st.number_input, "ε", "epsilon", min_value=1e-6, max_value=1e4, format="%g", step=None,
+                st.number_input, "ε", "epsilon", min_value=1e-6, max_value=1e4, format="%.4g", step=None,
                 to_widget=lambda epsilon: epsilon if epsilon is not None else scenario.budget.epsilon,
                 label_visibility="collapsed",
             )  # fmt: skip

@@ -258,7 +258,7 @@ def forecast_chart(
             .encode(x="left:Q", x2="right:Q", y="low:Q", y2="high:Q")
         )  # fmt: skip
     finding = forecast_text(forecast)
-    detail = "blue: BF-Soft better, orange: Hard; “?”: the 95 % interval holds 0; red: the sign changes"
+    detail = "blue: BF-Soft better, orange: Hard; “?”: unsure; red: boundary"
     text_above = title(f"{heading}: {finding}" if heading else finding, detail, HALF)
     return _shown(alt.layer(*layers), text_above, 90 + 52 * len(taus))
 
@@ -281,9 +281,10 @@ def _grid_axis(field: str, names: Sequence[str], name: str) -> Any:
 
 def recommendation_text(row: Any, forecast: pd.DataFrame) -> str:
     """What a pilot recommends at one budget, with how sure it is; ``row`` is of ``Pilot.recommended``."""
-    often = f"{100 * row['share']:.0f} % of resamplings of the seeds choose the same"
-    span = f"{_span(row['tau_low'])} to {_span(row['tau_high'])}"
-    agree = often if row["tau_low"] == row["tau_high"] else f"{often}; 95 % of them lie from {span}"
+    if forecast.loc[forecast["rho"] == row["rho"], "seeds"].max() < 2:
+        agree = "This rests on one seed: nothing is sure yet"
+    else:
+        agree = _how_sure(row)
     if row["method"] == "Hard":
         return f"Hard is best at ε = {words.number(row['epsilon'])}: no tested temperature lowers its error. {agree}."
     at = temperature_frame(forecast, row["rho"]).set_index("tau").loc[row["tau"]]
@@ -291,6 +292,13 @@ def recommendation_text(row: Any, forecast: pd.DataFrame) -> str:
         f"τ = {words.number(row['tau'])} has the least error at ε = {words.number(row['epsilon'])}: "
         f"{plus_minus(at['mean'], at['low'], at['high'])} below Hard's. {agree}."
     )
+
+
+def _how_sure(row: Any) -> str:
+    often = f"{100 * row['share']:.0f} % of resamplings of the seeds choose the same"
+    if row["tau_low"] == row["tau_high"]:
+        return often
+    return f"{often}; 95 % of them lie from {_span(row['tau_low'])} to {_span(row['tau_high'])}"
 
 
 def _span(tau: float) -> str:
@@ -336,7 +344,7 @@ def temperature_chart(forecast: pd.DataFrame, recommended: Any) -> alt.LayerChar
         layers.append(alt.Chart(span).mark_rule(strokeWidth=2, color=SIGNAL).encode(x="tau:Q"))
     detail = "band: 95 % interval"
     if recommended["method"] != "Hard":
-        detail += "; red: recommended, and what resampled seeds choose"
+        detail += "; red: recommended τ and its range"
     return _shown(alt.layer(*layers), title(temperature_text(forecast, recommended), detail, HALF), _HEIGHT)
 
 

@@ -55,6 +55,12 @@ def error_curves(errors: pd.DataFrame, rounds: int) -> alt.Chart:
             ),
             y=alt.Y("error:Q", title="error (mean total variation)", scale=alt.Scale(zero=False, nice=True)),
             color=by_source("method", methods),
+            # Where an edge crosses in every round Hard is Tab-PE to the last vote: dashes let it show below.
+            strokeDash=alt.StrokeDash(
+                "method:N",
+                scale=alt.Scale(domain=methods, range=[[5, 4] if name == "Tab-PE" else [1, 0] for name in methods]),
+                legend=None,
+            ),
             tooltip=["method", "round", alt.Tooltip("error:Q", format=".5f")],
         )
         .properties(title=title(error_text(errors), "one seed; lower is better", HALF), height=340)
