@@ -133,6 +133,11 @@ with row:
     )  # fmt: skip
 claims = found.table(protocol, CLAIMS)
 if name == "All":
+    with row:
+        offered = [each for each in MEASURES if each in set(claims["measure"].dropna())]
+        measure = chosen("Error", "measure", offered, MEASURES)
+    # Claims without a measure, such as noise ratios, hold for every one.
+    claims = claims[claims["measure"].isna() | (claims["measure"] == measure)]
     left, right = st.columns([1.1, 1], gap="large")
     left.altair_chart(charts.verdicts_chart(claims), alt=charts.verdicts_text(claims))
     for heading, body in found.sections[:1]:

@@ -128,3 +128,12 @@ def test_missing_tables_say_how_to_make_them(tmp_path: Path, monkeypatch: pytest
     app = AppTest.from_file(str(PAGE), default_timeout=60).run()
     assert not app.exception
     assert re.search("bfsoft reproduce all", app.error[0].value)
+
+
+def test_the_overview_counts_each_claim_once(page: AppTest, found: findings.Findings) -> None:
+    """The claims are judged by every error measure; adding those up would count one claim four times."""
+    claims = found.table("paper", "claims")
+    own = claims[(claims["measure"].isna() | (claims["measure"] == "paper")) & (claims["verdict"] != "not comparable")]
+    agree = int((own["verdict"] == "agrees").sum())
+    charts_drawn = [*page.get("vega_lite_chart"), *page.get("arrow_vega_lite_chart")]
+    assert f"{agree} of {len(own)} claims agree" in str(charts_drawn[0].proto)
