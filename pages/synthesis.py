@@ -240,7 +240,12 @@ def headline() -> None:
         many = len(job.methods) > 1
         st.markdown(
             f"**{charts.error_text(errors)}** at seed {job.scenario.seed}. "
-            + ("One seed proves little: look *over seeds* before believing a difference." if many else "")
+            + (
+                "One seed proves little: look *over seeds* before believing a difference. *Pilot* forecasts at which "
+                "budget and temperature softness pays."
+                if many
+                else ""
+            )
         )
     if job is not None and not job.running and job.completed and job.scenario != now:
         st.info("Settings have changed since this run; press Run to see their effect.", icon=":material/history:")

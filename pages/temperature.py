@@ -8,10 +8,10 @@ import pandas as pd
 import streamlit as st
 
 import bfsoft as bf
-from bfsoft.errors import BFSoftError
+from bfsoft.errors import BFSoftError, BudgetError
 from bfsoft.synthesis import random_candidates
 from bfsoft.temperature import Drowning, drowning, round_noise, signal, temperatures, vote_profile
-from bfsoft_explorer import state, words
+from bfsoft_explorer import shares, state, words
 from bfsoft_explorer.charts import temperature as charts
 from bfsoft_explorer.temperature_dial.streamlit_dial import temperature_dial
 
@@ -196,16 +196,14 @@ def show_budget() -> None:
         "at best so often right. 50 % is guessing.",
     )  # fmt: skip
     parts = st.columns([1, 2.2, 1.6], gap="medium", vertical_alignment="bottom")
-    rounds_key = "temperature:rounds"
-    st.session_state[rounds_key] = scenario.rounds
-    parts[0].number_input(
-        "Rounds", key=rounds_key, min_value=1, max_value=max(1_000, scenario.rounds), step=1, on_change=take_rounds,
-        help="Each round of a synthesis spends a part of ρ; more rounds mean more noise in each.",
-    )  # fmt: skip
+    with parts[0]:
+        state.bound(
+            st.number_input, "Rounds", "rounds", min_value=1, max_value=1_000, step=1,
+            also=lambda rounds: {"shares": shares.for_rounds(state.scenario().shares, rounds)},
+            help="Each round of a synthesis spends a part of ρ; more rounds mean more noise in each.",
+        )  # fmt: skip
     shares_key = "temperature:shares"
-    st.session_state[shares_key] = ", ".join(
-        words.number(share, 6) for share in scenario.shares or [1] * scenario.rounds
-    )
+    st.session_state[shares_key] = shares.written(scenario.shares or (1.0,) * scenario.rounds)
     parts[1].text_input(
         "Shares of ρ, one number a round", key=shares_key, on_change=take_shares,
         help="Any positive numbers, separated by commas or spaces; only their proportions count. 1, 2, 3 gives the "
@@ -213,8 +211,12 @@ def show_budget() -> None:
     )  # fmt: skip
     buttons = parts[2].container(horizontal=True)
     buttons.button("Equal", on_click=change, kwargs={"shares": None})
-    buttons.button("Rising", on_click=change, kwargs={"shares": rising(scenario.rounds)}, help="1, 2, 3, …")
-    buttons.button("Falling", on_click=change, kwargs={"shares": rising(scenario.rounds)[::-1]}, help="…, 3, 2, 1")
+    buttons.button(
+        "Rising", on_click=change, kwargs={"shares": shares.made("rising", scenario.rounds)}, help="1, 2, 3, …"
+    )
+    buttons.button(
+        "Falling", on_click=change, kwargs={"shares": shares.made("falling", scenario.rounds)}, help="…, 3, 2, 1"
+    )
     given = (policy, tau, budget, scenario.rounds, scenario.shares)
     left, right = st.columns(2, gap="large")
     left.altair_chart(charts.rounds_chart(*given), alt=charts.rounds_text(*given))
@@ -232,35 +234,18 @@ def show_budget() -> None:
         )  # fmt: skip
 
 
-def rising(rounds: int) -> tuple[float, ...]:
-    return tuple(float(k) for k in range(1, rounds + 1))
-
-
-def take_rounds() -> None:
-    rounds = st.session_state["temperature:rounds"]
-    if rounds is None:
-        return
-    shares, before = scenario.shares, scenario.rounds
-    if shares in (rising(before), rising(before)[::-1]):
-        shares = rising(rounds) if shares == rising(before) else rising(rounds)[::-1]
-    elif shares is not None:
-        shares = (*shares[:rounds], *[shares[-1]] * (rounds - before))
-    change(rounds=int(rounds), shares=shares)
-
-
 def take_shares() -> None:
-    words_given = st.session_state["temperature:shares"].replace(",", " ").replace(";", " ").split()
-    try:
-        shares = tuple(float(word) for word in words_given)
-    except ValueError as error:
-        state.notify(f"Shares must be numbers separated by commas, such as 1, 2, 3: {error}.")
-        return
-    if not shares:
+    text = st.session_state["temperature:shares"]
+    if not text.strip():
         change(shares=None)
         return
+    try:
+        given = shares.parse(text)
+    except BudgetError as error:
+        state.notify(str(error))
+        return
     # As many rounds as shares: who types three numbers wants three rounds.
-    equal = len(set(shares)) == 1 and shares[0] > 0
-    change(rounds=len(shares), shares=None if equal else shares)
+    change(rounds=len(given), shares=None if shares.pattern(given) == "equal" else given)
 
 
 # ------------------------------------------------------------------ matched noise
