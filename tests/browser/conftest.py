@@ -139,6 +139,12 @@ class serve_streamlit:
 
 
 @pytest.fixture(scope="session")
+def another_port() -> int:
+    """A port of this machine that nothing listens on, for a server that is neither the app's nor Streamlit's."""
+    return free_port()
+
+
+@pytest.fixture(scope="session")
 def serve() -> type[serve_streamlit]:
     """A context manager that serves any Streamlit script: ``with serve(script, folder_for_its_log) as url``."""
     return serve_streamlit
