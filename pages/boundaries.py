@@ -69,6 +69,7 @@ def _legible(values: int) -> int:
 if VIEW not in st.session_state or st.session_state[VIEW]["attributes"] != domain.attributes:
     st.session_state[VIEW] = fresh_view()
 view: dict[str, Any] = st.session_state[VIEW]
+state.shown()["boundaries"] = view  # it is changed in place, also by parts of the page that are redrawn alone
 
 
 def key_of(name: str) -> str:

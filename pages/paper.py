@@ -8,13 +8,10 @@ import pandas as pd
 import streamlit as st
 
 from bfsoft.errors import DataError
-from bfsoft_explorer import words
+from bfsoft_explorer import state, words
 from bfsoft_explorer.charts import paper as charts
+from bfsoft_explorer.charts.paper import ALL, DATA, MEASURES, MOVES
 from bfsoft_explorer.findings import CLAIMS, PROTOCOLS, Findings, findings
-
-MOVES = "What moves it"
-DATA = {"adult": "Adult", "bank": "Bank", "xor3": "XOR-3"}
-MEASURES = {"paper": "the paper's", "1-way": "attributes", "2-way": "2-way", "3-way": "3-way"}
 
 
 def chosen(label: str, name: str, options: list[str], names: dict[str, str], help: str | None = None) -> str:
@@ -22,10 +19,12 @@ def chosen(label: str, name: str, options: list[str], names: dict[str, str], hel
     key = f"paper:{name}"
     if st.session_state.get(key) not in options:
         st.session_state[key] = options[0]
-    return st.segmented_control(
+    taken = st.segmented_control(
         label, options, format_func=lambda each: names.get(each, each), required=True, key=key, persist_state="session",
         help=help, wrap=True,
     )  # fmt: skip
+    state.show("paper", **{name: taken})
+    return taken
 
 
 def opening(found: Findings) -> None:
@@ -53,11 +52,10 @@ def experiment(found: Findings, protocol: str, each: charts.Experiment, claims: 
     if table.empty or own.empty:
         st.info(f"{each.where} was not run with this loop.", icon=":material/info:")
         return
-    sets = [name for name in DATA if name in set(own["data"])]
-    measures = [name for name in MEASURES if name in set(own["measure"].dropna())]
+    sets, measures = charts.offered(own)
     with row:
         data = chosen("Data", "data", sets, DATA) if len(sets) > 1 else sets[0]
-        measure = chosen("Error", "measure", measures, MEASURES) if len(measures) > 1 else (measures or ["2-way"])[0]
+        measure = chosen("Error", "measure", measures, MEASURES) if len(measures) > 1 else measures[0]
     st.markdown(f"**{each.where}: {each.question}**")
     said = charts.claims_of(own, each.figure, data, measure)
     left, right = st.columns(2, gap="large")
@@ -103,10 +101,10 @@ def interval(row: pd.Series) -> str:
 
 
 def what_moves(found: Findings, row: Any) -> None:
-    moves = next((table for protocol in found.protocols if len(table := found.table(protocol, "moves"))), None)
-    if moves is not None:
+    moves = found.moves
+    if len(moves):
         with row:
-            taus = [f"{tau:g}" for tau in sorted(moves["tau"].dropna().unique())]
+            taus = charts.temperatures_of(moves)
             tau = chosen("Temperature τ", "tau", taus, {})
             measures = [name for name in MEASURES if name in set(moves["measure"])]
             measure = chosen("Error", "measure", measures, MEASURES)
@@ -123,7 +121,7 @@ except DataError as error:
     st.error(str(error), icon=":material/error:")
     st.stop()
 opening(found)
-name = chosen("Experiment", "experiment", ["All", *(each.name for each in charts.EXPERIMENTS), MOVES], {})
+name = chosen("Experiment", "experiment", [ALL, *(each.name for each in charts.EXPERIMENTS), MOVES], {})
 row = st.container(horizontal=True, gap="large")
 with row:
     protocol = chosen(
@@ -132,12 +130,10 @@ with row:
         "mutates in another way.",
     )  # fmt: skip
 claims = found.table(protocol, CLAIMS)
-if name == "All":
+if name == ALL:
     with row:
-        offered = [each for each in MEASURES if each in set(claims["measure"].dropna())]
-        measure = chosen("Error", "measure", offered, MEASURES)
-    # Claims without a measure, such as noise ratios, hold for every one.
-    claims = claims[claims["measure"].isna() | (claims["measure"] == measure)]
+        measure = chosen("Error", "measure", charts.offered(claims)[1], MEASURES)
+    claims = charts.measured_by(claims, measure)
     left, right = st.columns([1.1, 1], gap="large")
     left.altair_chart(charts.verdicts_chart(claims), alt=charts.verdicts_text(claims))
     for heading, body in found.sections[:1]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import pandas as pd
 import streamlit as st
 
 import bfsoft as bf
@@ -14,11 +13,9 @@ from bfsoft.experiments import Pilot
 from bfsoft_explorer import state
 from bfsoft_explorer.charts import experiments as charts
 from bfsoft_explorer.data_choice import choose_data
-from bfsoft_explorer.jobs import Forecast, PilotAsked, orders
+from bfsoft_explorer.jobs import FEW_SEEDS, Forecast, PilotAsked, order, orders, small_grid
 
 JOB, VIEW = "pilot:job", "pilot:view"
-# Around what is set now: half a decade of temperature either way, a decade of budget.
-FACTORS, SPENDS = (0.25, 0.5, 1.0, 2.0, 4.0), (0.1, 0.3, 1.0, 3.0, 10.0)
 MOST = 12
 ONLY_LIKE = (
     "A pilot holds only for private data like the public table. Nothing here can tell whether yours is: a table from "
@@ -30,16 +27,17 @@ scenario = state.scenario()
 
 def fresh_view() -> dict[str, Any]:
     """Where the page starts on a domain: a small grid around the scenario's τ and ρ."""
+    taus, rhos = small_grid(scenario)
     return {
-        "attributes": scenario.domain.attributes, "private": None, "seeds": 6, "k": None,
-        "taus": tuple(scenario.tau * factor for factor in FACTORS),
-        "rhos": tuple(scenario.budget.rho * factor for factor in SPENDS),
+        "attributes": scenario.domain.attributes, "private": None, "seeds": FEW_SEEDS, "k": None, "taus": taus,
+        "rhos": rhos,
     }  # fmt: skip
 
 
 if VIEW not in st.session_state or st.session_state[VIEW]["attributes"] != scenario.domain.attributes:
     st.session_state[VIEW] = fresh_view()
 view: dict[str, Any] = st.session_state[VIEW]
+state.shown()["pilot"] = view
 job: Forecast | None = st.session_state.get(JOB)
 running = job is not None and job.running
 
@@ -56,8 +54,7 @@ records = table()
 
 
 def asked_now() -> PilotAsked:
-    given = orders(state.scenario().policy)
-    k = view["k"] if view["k"] in given else min(2, given[-1])
+    k = order(state.scenario().policy, view["k"])
     size = view["private"] or (records.n if records is not None else 1)
     return PilotAsked.of(state.scenario(), int(size), view["taus"], view["rhos"], int(view["seeds"]), k)
 
@@ -199,7 +196,7 @@ def same_table(now: Forecast) -> bool:
 def show(now: Forecast, found: Pilot) -> None:
     forecast = charts.scaling(found.forecast, "scaled")
     unscaled = charts.scaling(found.forecast, "unscaled")
-    row = recommended(found.recommended)
+    row = charts.recommended_at(found.recommended, scenario.budget.rho)
     if row is not None:
         with st.container(border=True):
             said, button = st.columns([4, 1], vertical_alignment="center")
@@ -214,7 +211,7 @@ def show(now: Forecast, found: Pilot) -> None:
             ):  # fmt: skip
                 use(tau)
                 st.rerun()  # all of the page, the strip above it included
-    marked = None if row is None or row["method"] == "Hard" else (float(row["tau"]), float(row["rho"]))
+    marked = None if row is None else charts.marked(row)
     left, right = st.columns(2, gap="large")
     heading = "" if unscaled.empty else "Noise scaled"
     left.altair_chart(charts.forecast_chart(forecast, marked, heading), alt=charts.forecast_text(forecast))
@@ -260,14 +257,6 @@ def details(found: Pilot) -> None:
         row.download_button(
             label, frame.to_csv(index=False), name, "text/csv", icon=":material/download:", on_click="ignore"
         )
-
-
-def recommended(rows: pd.DataFrame) -> Any:
-    """The recommendation at the scenario's budget, or at the tested one nearest to it; None where none is done."""
-    if rows.empty:
-        return None
-    ratio = (rows["rho"] / scenario.budget.rho).map(lambda each: max(each, 1 / each))
-    return rows.loc[ratio.idxmin()]
 
 
 left, right = st.columns([1, 4.2], gap="large")

@@ -41,6 +41,7 @@ with left:
         "Attribute", names, key="policy:attribute", required=True, label_visibility="collapsed",
         format_func=lambda name: f"{name} · {words.rule(scenario.policy, name)}", persist_state="session",
     )  # fmt: skip
+    state.show("policy", attribute=attribute)
     policy_canvas(
         scenario.policy, attribute, tau=scenario.tau, budget=scenario.budget, key=f"canvas:{attribute}", on_change=take
     )
@@ -118,6 +119,7 @@ def protection_section() -> None:
         help="By path: every edge of the policy between two values adds to what is learnt. By distance: close values "
         "vote alike, listed by the policy or not. Both hold, so the better one counts.",
     )  # fmt: skip
+    state.show("policy", measure=measure, by=by)
     case = (scenario.policy, attribute, vote, scenario.budget, measure)
     map_column, comparison_column = st.columns([1.15, 1], gap="large")
     map_column.altair_chart(protection.protection_map(*case, by), alt=protection.protection_text(*case, by))

@@ -88,6 +88,7 @@ def controls() -> None:
         "Methods", [*MAKES], selection_mode="multi", default=FIRST, key=METHODS,
         persist_state="session", help="\n\n".join(f"**{name}**: {what}." for name, what in WHAT.items()),
     )  # fmt: skip
+    state.show("synthesis", methods=[method.name for method in methods()])
     row = st.columns([1, 1.1], gap="small", vertical_alignment="bottom")
     by = row[0].segmented_control(
         "Budget", ["ρ", "ε"], key="synthesis:by", default="ρ", required=True, persist_state="session",
@@ -202,6 +203,7 @@ def show() -> None:
         "Look at", SECTIONS, default=SECTIONS[0], required=True, key=SECTION, persist_state="session",
         label_visibility="collapsed",
     )  # fmt: skip
+    state.show("synthesis", section=section)
     if section == SECTIONS[4]:
         over_seeds()
     elif job is None or not job.completed:
@@ -259,12 +261,14 @@ def order(given: list[int]) -> int:
 
 def order_control(place: Any, given: list[int]) -> int:
     st.session_state[ORDER] = order(given)
-    return place.segmented_control(
+    k = place.segmented_control(
         "Error over", given, required=True, key=ORDER, persist_state="session",
         format_func=lambda k: f"{k}-way marginals" if k > 1 else "attributes",
         help="Mean total variation between data and synthetic table over all marginals of so many attributes: "
         "0 is equality, 1 is nothing in common.",
     )  # fmt: skip
+    state.show("synthesis", k=k)
+    return k
 
 
 def round_control(place: Any, done: Comparison) -> int:
@@ -274,7 +278,9 @@ def round_control(place: Any, done: Comparison) -> int:
         return last
     at = st.session_state.get(AT)
     st.session_state[AT] = at if at is not None and 1 <= at <= last else last
-    return place.slider("After round", 1, last, key=AT, persist_state="session")
+    at = place.slider("After round", 1, last, key=AT, persist_state="session")
+    state.show("synthesis", at=at)
+    return at
 
 
 def attribute_control(place: Any, label: str, key: str, names: list[str], first: int) -> str:
@@ -286,6 +292,7 @@ def attribute_control(place: Any, label: str, key: str, names: list[str], first:
 def plane_controls(place: list[Any], names: list[str]) -> tuple[str, str]:
     across = attribute_control(place[0], "Across", ACROSS, names, 0)
     down = attribute_control(place[1], "Down", DOWN, [name for name in names if name != across] or names, 0)
+    state.show("synthesis", across=across, down=down)
     return across, down
 
 
@@ -294,6 +301,7 @@ def comparison(done: Comparison) -> None:
     names = list(done.scenario.domain.names)
     k = order_control(row[0], orders(done.scenario.policy))
     attribute = attribute_control(row[1], "Attribute", ATTRIBUTE, names, 0)
+    state.show("synthesis", attribute=attribute)
     at = round_control(row[2], done)
     errors = done.error_frame(k)
     errors = errors[errors["round"] <= done.completed]
@@ -380,10 +388,11 @@ def downloads(done: Comparison) -> None:
 def over_seeds() -> None:
     row = st.columns([2.3, 0.8, 1.2, 1.2], gap="small", vertical_alignment="bottom")
     k = order_control(row[0], orders((repeats.asked.scenario if repeats is not None else scenario).policy))
-    row[1].number_input(
+    seeds = row[1].number_input(
         "Seeds", min_value=2, max_value=500, value=8, step=1, key=SEEDS, persist_state="session",
         help="How many runs of each method, at the seed set on the left and those after it.",
     )  # fmt: skip
+    state.show("synthesis", seeds=int(seeds))
     if row[2].button(
         "Repeat over seeds",
         icon=":material/replay:",

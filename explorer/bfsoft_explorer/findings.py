@@ -39,6 +39,12 @@ class Findings:
         parts = re.sub(r"\[([^\]]+)\]\((?!https?:)[^)]*\)", r"\1", text).split("\n## ")[1:]
         return [(part.partition("\n")[0].strip(), part.partition("\n")[2].strip()) for part in parts]
 
+    @property
+    def moves(self) -> pd.DataFrame:
+        """What moves the crossover, of the first protocol that asked; empty where none did."""
+        tables = (self.table(protocol, "moves") for protocol in self.protocols)
+        return next((table for table in tables if len(table)), pd.DataFrame())
+
     def table(self, protocol: str, name: str) -> pd.DataFrame:
         """One table of a protocol, such as "fig3" or "claims"; empty where it was not run."""
         file = self.place / protocol / f"{name}.csv"

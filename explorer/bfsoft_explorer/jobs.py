@@ -22,11 +22,28 @@ from bfsoft.experiments import Arm, Pilot, compare, pilot
 from .background import Answer
 
 ORDERS = (1, 2, 3)
+# Around what a scenario sets: a factor of 4 in temperature either way, a decade of budget.
+_FACTORS, _SPENDS = (0.25, 0.5, 1.0, 2.0, 4.0), (0.1, 0.3, 1.0, 3.0, 10.0)
+FEW_SEEDS = 6
 
 
 def orders(policy: Policy) -> list[int]:
     """The orders of marginals that errors are measured over: those of ORDERS that the domain has attributes for."""
     return [k for k in ORDERS if k <= len(policy.domain.names)]
+
+
+def order(policy: Policy, asked: int | None = None) -> int:
+    """The order of marginals asked for, where the domain has it; else pairs, or attributes where there is only one."""
+    given = orders(policy)
+    return asked if asked in given else min(2, given[-1])
+
+
+def small_grid(scenario: Scenario) -> tuple[tuple[float, ...], tuple[float, ...]]:
+    """The temperatures τ and budgets ρ that a pilot tries unless told otherwise: five each around the scenario's."""
+    return (
+        tuple(scenario.tau * factor for factor in _FACTORS),
+        tuple(scenario.budget.rho * factor for factor in _SPENDS),
+    )
 
 
 def settings(scenario: Scenario) -> dict[str, Any]:

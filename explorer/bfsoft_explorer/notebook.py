@@ -6,20 +6,32 @@ with random records of the domain in its place until the reader puts it there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import bfsoft as bf
 from bfsoft import Scenario
+from bfsoft.errors import DataError
+
+from .charts import paper
+from .findings import CLAIMS, Findings, findings
+from .jobs import FEW_SEEDS, order, small_grid
 
 _Cell = tuple[str, str]
 Recipe = Callable[[Scenario, Mapping[str, Any]], list[_Cell]]
+_SETTINGS = (
+    "    size=scenario.size, rounds=scenario.rounds, shares=scenario.shares, threshold=scenario.threshold,\n"
+    "    resampling=scenario.resampling, mutation=scenario.mutation,\n"
+)
+_METHODS = {"Hard": "bf.hard()", "BF-Soft": "bf.bf_soft(tau)", "Tab-PE": "bf.tab_pe()"}
+_FIRST = ["Hard", "BF-Soft"]
 
 
 def notebook(page: str, scenario: Scenario, view: Mapping[str, Any] | None = None) -> str:
     """The text of an .ipynb file for a page ("policy", "synthesis", …); other names get the policy's.
 
-    ``view`` is what the page shows of the scenario, such as the chosen attribute; what is missing takes its default.
+    ``view`` is what the page shows of the scenario, such as the chosen attribute, and whether it runs on a table of
+    one's ``own``; what is missing takes its default.
     """
     import nbformat
     from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
@@ -65,8 +77,8 @@ def _literal(text: str) -> str:
     return repr(text) if awkward else f'"""\\\n{text}"""'
 
 
-def _data(scenario: Scenario) -> list[_Cell]:
-    if scenario.data in bf.samples():
+def _data(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
+    if scenario.data in bf.samples() and not view.get("own"):
         load = f"records = bf.Records.of_frame(policy.domain, bf.load_data({scenario.data!r}, policy.domain))"
         return [("code", f"{load}\nrecords.n")]
     return [
@@ -150,28 +162,38 @@ def _domain(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
             ")",
         ),
         ("code", 'print(f"{policy.domain.size:,} different records are possible")'),
-        *_data(scenario),
+        *_data(scenario, view),
         ("code", "records.frame().head()"),
     ]
 
 
 def _synthesis(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
-    name = _chosen(scenario, view)
-    orders = min(2, len(scenario.domain.names))
+    name = view["attribute"] if view.get("attribute") in scenario.domain.names else scenario.domain.names[0]
+    numeric = scenario.domain[name].kind == "numeric"
+    chosen = [each for each in _METHODS if each in (view.get("methods") or _FIRST)]
+    k, at = order(scenario.policy, view.get("k")), view.get("at")
+    if at is None or not 1 <= at <= scenario.rounds:
+        at = scenario.rounds
     return [
-        ("text", "## Hard and BF-Soft, same data, same seed\n\nA simulation with repeatable noise: no protection."),
-        *_data(scenario),
+        (
+            "text",
+            f"## {' and '.join(chosen)}, same data, same seed\n\nA simulation with repeatable noise: no protection.",
+        ),
+        *_data(scenario, view),
         (
             "code",
+            f"methods = [{', '.join(_METHODS[each] for each in chosen)}]\n"
+            "settings = dict(\n"
+            f"{_SETTINGS}"
+            ")\n"
             "runs = {\n"
             "    method.name: bf.synthesize(\n"
-            "        records, policy, method.vote, budget, size=scenario.size, rounds=scenario.rounds,\n"
-            "        seed=scenario.seed, shares=scenario.shares, threshold=scenario.threshold,\n"
-            "        resampling=scenario.resampling, mutation=scenario.mutation, calibration=method.calibration,\n"
+            "        records, policy, method.vote, budget, seed=scenario.seed, calibration=method.calibration, "
+            "**settings\n"
             "    )\n"
-            "    for method in (bf.hard(), bf.bf_soft(tau))\n"
+            "    for method in methods\n"
             "}\n"
-            'runs["BF-Soft"].records.head()',
+            f"runs[{chosen[-1]!r}].records.head()",
         ),
         (
             "code",
@@ -179,7 +201,7 @@ def _synthesis(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
             "fidelity = bf.Fidelity(records)\n"
             "errors = pd.DataFrame(\n"
             "    [\n"
-            f"        (method, each.number, fidelity.error(each.selected, {orders}))\n"
+            f"        (method, each.number, fidelity.error(each.selected, {k}))\n"
             "        for method, run in runs.items()\n"
             "        for each in run.rounds\n"
             "    ],\n"
@@ -189,14 +211,52 @@ def _synthesis(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
         ),
         (
             "code",
-            "last = {method: run.rounds[-1] for method, run in runs.items()}\n"
-            "shares = charts.marginal_frame(\n"
-            f"    fidelity, {name!r}, {{method: each.selected for method, each in last.items()}}\n"
-            ")\n"
-            f"charts.marginal_chart(shares, {name!r}, numeric={scenario.domain[name].kind == 'numeric'})",
+            f"after = {{method: run.rounds[{at - 1}] for method, run in runs.items()}}  # round {at}\n"
+            "tables = {method: each.selected for method, each in after.items()}\n"
+            f"shares = charts.marginal_frame(fidelity, {name!r}, tables)\n"
+            f"charts.marginal_chart(shares, {name!r}, numeric={numeric})",
         ),
-        ("code", 'charts.vote_chart("Hard", last["Hard"]) | charts.vote_chart("BF-Soft", last["BF-Soft"])'),
+        (
+            "code",
+            "import altair as alt\n\n"
+            "span = charts.vote_span([*after.values()])\n"
+            "alt.hconcat(*(charts.vote_chart(method, each, span) for method, each in after.items()))",
+        ),
+        *_looked_at(scenario, view, k, len(chosen)),
     ]
+
+
+def _looked_at(scenario: Scenario, view: Mapping[str, Any], k: int, methods: int) -> list[_Cell]:
+    """What only some sections of the Synthesis page draw, for the section that is open."""
+    names, section = scenario.domain.names, view.get("section")
+    across = view["across"] if view.get("across") in names else names[0]
+    others = [name for name in names if name != across] or [across]
+    down = view["down"] if view.get("down") in others else others[0]
+    pair = f"{across!r}, {down!r}"
+    if section == "Two attributes":
+        return [
+            (
+                "code",
+                f"pairs = charts.pair_frame(records, {pair}, tables)\n"
+                f'alt.hconcat(*(charts.pair_chart(pairs, source, {pair}) for source in pairs["source"].unique()))',
+            )
+        ]
+    if section == "Candidates moving":
+        rounds = "{method: run.rounds for method, run in runs.items()}"
+        return [("code", f"charts.moves_figure(records, {rounds}, {pair})")]
+    if section == "Over seeds":
+        many = int(view.get("seeds") or 8)
+        cells = [
+            (
+                "code",
+                "from bfsoft_explorer.charts import experiments\n\n"
+                f"seeds = range(scenario.seed, scenario.seed + {many})\n"
+                f"repeated = bf.compare(records, policy, methods, budget, seeds=seeds, k={k}, **settings)\n"
+                "experiments.seeds_chart(repeated)",
+            )
+        ]
+        return [*cells, ("code", "experiments.gains_chart(repeated)")] if methods > 1 else cells
+    return []
 
 
 def _temperature(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
@@ -210,7 +270,7 @@ def _temperature(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
         ("code", "charts.matched_chart(policy, tau)"),
         ("code", "charts.rounds_chart(policy, tau, budget, scenario.rounds, scenario.shares)"),
         ("code", "charts.epsilon_chart(budget)"),
-        *_data(scenario),
+        *_data(scenario, view),
         (
             "code",
             "from bfsoft.synthesis import random_candidates\n"
@@ -256,10 +316,104 @@ def _boundaries(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
     return cells
 
 
+def _pilot(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
+    current = view.get("attributes") == scenario.domain.attributes  # else the grid is one of another domain
+    grid = small_grid(scenario)
+    taus, rhos = (view["taus"], view["rhos"]) if current else grid
+    private, seeds, k = (view["private"], view["seeds"], view["k"]) if current else (None, FEW_SEEDS, None)
+    return [
+        (
+            "text",
+            "## Will softness help on the private table?\n\nA forecast from a public table that must resemble the "
+            "private one, of which only the number of records is used.",
+        ),
+        *_data(scenario, view),
+        (
+            "code",
+            f"private_size = {'records.n' if private is None else int(private)}\n"
+            "found = bf.pilot(\n"
+            "    records, policy, private_size,\n"
+            f"    taus={[float(tau) for tau in taus]},\n"
+            f"    budgets=[bf.Budget(rho=rho, delta=scenario.delta) for rho in {[float(rho) for rho in rhos]}],\n"
+            '    scalings=["scaled"] if records.n == private_size else ["scaled", "unscaled"],\n'
+            f"    seeds={int(seeds)}, k={order(scenario.policy, k)},\n"
+            f"{_SETTINGS}"
+            ")\n"
+            "found.recommended",
+        ),
+        (
+            "code",
+            "from bfsoft_explorer.charts import experiments as charts\n\n"
+            'forecast = charts.scaling(found.forecast, "scaled")\n'
+            'unscaled = charts.scaling(found.forecast, "unscaled")\n'
+            "row = charts.recommended_at(found.recommended, budget.rho)\n"
+            "print(charts.recommendation_text(row, forecast))\n"
+            "print(charts.scaling_text(found.forecast, records.n, private_size))\n"
+            'charts.forecast_chart(forecast, charts.marked(row), "Noise scaled" if len(unscaled) else "")',
+        ),
+        ("code", "charts.temperature_chart(forecast, row)"),
+        ("code", 'charts.forecast_chart(unscaled, None, "Noise unscaled") if len(unscaled) else None'),
+    ]
+
+
+def _paper(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
+    head = "## What the paper found, and what was found here\n\nThe tables come with the package; nothing is run anew."
+    try:
+        found = findings()
+    except DataError as error:
+        return [("text", f"{head}\n\n{error}.")]
+    protocol = _one_of(found.protocols, view.get("protocol"))
+    claims = found.table(protocol, CLAIMS)
+    read = (
+        "from bfsoft_explorer.charts import paper as charts\nfrom bfsoft_explorer.findings import findings\n\n"
+        f"found = findings()\nclaims = found.table({protocol!r}, {CLAIMS!r})\n"
+    )
+    names = [paper.ALL, *(each.name for each in paper.EXPERIMENTS), paper.MOVES]
+    name = _one_of(names, view.get("experiment"))
+    if name == paper.ALL:
+        measure = _one_of(paper.offered(claims)[1], view.get("measure"))
+        drawn = f"charts.verdicts_chart(charts.measured_by(claims, {measure!r}))"
+        return [("text", head), ("code", read + drawn)]
+    if name == paper.MOVES:
+        return [("text", head), *_moves(found, view, read)]
+    experiment = next(each for each in paper.EXPERIMENTS if each.name == name)
+    asked = f"### {experiment.where}: {experiment.question}"
+    own = claims[claims["figure"] == experiment.figure]
+    if own.empty or found.table(protocol, experiment.table).empty:
+        return [("text", f"{head}\n\n{asked}\n\nNot run with this loop.")]
+    sets, measures = paper.offered(own)
+    at = f"{_one_of(sets, view.get('data'))!r}, {_one_of(measures, view.get('measure'))!r}"
+    table = f"found.table({protocol!r}, {experiment.table!r})"
+    cells = [
+        ("text", f"{head}\n\n{asked}"),
+        ("code", f"{read}charts.PICTURES[{experiment.figure!r}]({table}, {at})"),
+    ]
+    if experiment.figure == "table4":
+        cells.append(("code", f"charts.curves_chart(found.table({protocol!r}, 'table4-curves'), {at})"))
+    said = f"said = charts.claims_of(claims, {experiment.figure!r}, {at})\n"
+    return [*cells, ("code", f"{said}charts.beside_chart(said)"), ("code", "said")]
+
+
+def _moves(found: Findings, view: Mapping[str, Any], read: str) -> list[_Cell]:
+    cells: list[_Cell] = []
+    if len(found.moves):
+        tau = _one_of(paper.temperatures_of(found.moves), view.get("tau"))
+        measure = _one_of([name for name in paper.MEASURES if name in set(found.moves["measure"])], view.get("measure"))
+        cells.append(("code", f"{read}charts.moves_chart(found.moves, {float(tau)!r}, {measure!r})"))
+    return [*cells, *(("text", f"### {heading}\n\n{body}") for heading, body in found.sections)]
+
+
+def _one_of(options: Sequence[str], asked: object) -> str:
+    """What was asked for where it is offered, else the first, as on the page."""
+    return asked if isinstance(asked, str) and asked in options else options[0]
+
+
 RECIPES: dict[str, Recipe] = {
     "policy": _policy,
     "domain": _domain,
     "boundaries": _boundaries,
     "temperature": _temperature,
     "synthesis": _synthesis,
+    "pilot": _pilot,
+    "paper": _paper,
 }

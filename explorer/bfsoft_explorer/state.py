@@ -18,6 +18,7 @@ from . import share
 
 FIRST_SAMPLE = "adult"
 _SCENARIO, _URL, _NOTICE, _TABLE, _GATHERED = "scenario", "s", "notice", "table", "gathered"
+_SHOWN = "shown"
 
 
 def scenario() -> Scenario:
@@ -51,6 +52,19 @@ def notify(message: str) -> None:
 def take_notice() -> str | None:
     """The message to show now, if any; it is shown once."""
     return st.session_state.pop(_NOTICE, None)
+
+
+def shown() -> dict[str, dict[str, Any]]:
+    """By page, what it shows of the scenario, such as the chosen attribute; a notebook of the page shows the same.
+
+    It is one dict for the whole session: a part of a page that is redrawn alone tells it too, after the strip is drawn.
+    """
+    return st.session_state.setdefault(_SHOWN, {})
+
+
+def show(page: str, **what: Any) -> None:
+    """Note what a page shows, besides what was noted before."""
+    shown().setdefault(page, {}).update(what)
 
 
 def bound(widget: Callable[..., Any], label: str, setting: str, **options: Any) -> Any:

@@ -76,15 +76,15 @@ def _ready() -> dict[str, str]:
 
 
 def _menu(page: str) -> None:
-    now, view = state.scenario(), _view(page)
+    now, shown, own = state.scenario(), state.shown(), state.own_table() is not None
     row = st.container(horizontal=True)
     row.download_button(
         "Save as YAML", now.dumps(), "scenario.yaml", "application/yaml", icon=":material/download:",
         on_click="ignore",
     )  # fmt: skip
     row.download_button(
-        "Open as notebook", lambda: notebook(page, now, view), f"{page}.ipynb", "application/x-ipynb+json",
-        icon=":material/code:", on_click="ignore",
+        "Open as notebook", lambda: notebook(page, now, {**shown.get(page, {}), "own": own}), f"{page}.ipynb",
+        "application/x-ipynb+json", icon=":material/code:", on_click="ignore",
         help="A Jupyter notebook that rebuilds this very state with the library and draws this page's charts.",
     )  # fmt: skip
     if state.has_link(now):
@@ -123,14 +123,6 @@ def _cell(text: str) -> str:
 @lru_cache(maxsize=32)
 def _ready_scenario(name: str) -> Scenario:
     return bf.load_scenario(name)
-
-
-def _view(page: str) -> dict[str, object]:
-    """What a page shows of the scenario, for its notebook to show too."""
-    if page == "boundaries":
-        return dict(st.session_state.get("boundaries:view") or {})
-    names = ("attribute", "measure", "by")
-    return {name: st.session_state.get(f"{page}:{name}") for name in names}
 
 
 def _open(other: Scenario) -> None:

@@ -10,8 +10,13 @@ from typing import Any
 import nbclient
 import nbformat
 import pytest
+from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
+from bfsoft_explorer import findings as findings_module
+from bfsoft_explorer.charts import experiments, paper, synthesis
+from bfsoft_explorer.findings import findings
+from bfsoft_explorer.jobs import Comparison, Forecast, PilotAsked, small_grid
 from bfsoft_explorer.notebook import RECIPES, notebook
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,9 +39,24 @@ def shown(made: nbformat.NotebookNode, kind: str) -> int:
     return sum(any(name.startswith(kind) for name in out.get("data", {})) for out in outputs(made))
 
 
+def charts_of(out: dict[str, Any]) -> bool:
+    return "vegaEmbed" in str(out.get("data", {}).get("text/html", ""))
+
+
+def drawn(made: nbformat.NotebookNode) -> list[str]:
+    """The titles of the charts, each as one line, in order."""
+    specs = [
+        re.search(r'"title": \{"text": (\[[^\]]*\]|"[^"]*")', str(out["data"]["text/html"]))
+        for out in outputs(made)
+        if charts_of(out)
+    ]
+    titles = [json.loads(spec[1]) for spec in specs if spec]
+    return [title if isinstance(title, str) else " ".join(title) for title in titles]
+
+
 def charts_in(made: nbformat.NotebookNode) -> int:
     """How many outputs are Altair charts."""
-    return sum("vegaEmbed" in str(out.get("data", {}).get("text/html", "")) for out in outputs(made))
+    return sum(map(charts_of, outputs(made)))
 
 
 def small(name: str = "staff", **changes: Any) -> bf.Scenario:
@@ -52,7 +72,8 @@ def held(text: str) -> bf.Scenario:
 
 
 @pytest.mark.parametrize(
-    ("page", "charts"), [("policy", 3), ("domain", 0), ("boundaries", 1), ("temperature", 5), ("synthesis", 3)]
+    ("page", "charts"),
+    [("policy", 3), ("domain", 0), ("boundaries", 1), ("temperature", 5), ("synthesis", 3), ("paper", 1)],
 )
 def test_every_pages_notebook_runs_and_draws(page: str, charts: int) -> None:
     scenario = small()
@@ -65,10 +86,105 @@ def test_every_pages_notebook_runs_and_draws(page: str, charts: int) -> None:
     assert "<caption>Policy with reach" in outputs(made)[0]["data"]["text/html"]
 
 
-def test_every_page_with_a_recipe_is_a_page_and_is_tested() -> None:
+def test_every_page_has_a_recipe() -> None:
     pages = {path.stem for path in (ROOT / "pages").glob("*.py")}
-    assert set(RECIPES) <= pages
-    assert set(RECIPES) == {"policy", "domain", "boundaries", "temperature", "synthesis"}
+    assert set(RECIPES) == pages
+
+
+def printed(made: nbformat.NotebookNode) -> str:
+    return "".join(out.get("text", "") for out in outputs(made))
+
+
+def named(made: nbformat.NotebookNode, text: str) -> int:
+    """How many outputs' charts hold this text."""
+    return sum(text in str(out.get("data", {}).get("text/html", "")) for out in outputs(made) if charts_of(out))
+
+
+GRID = {"taus": (0.02, 0.2), "rhos": (0.001, 0.1), "seeds": 3, "k": 1}
+
+
+@pytest.mark.parametrize(("private", "charts"), [(None, 2), (1_000, 3)])
+def test_the_pilots_notebook_forecasts_on_the_pages_grid(private: int | None, charts: int) -> None:
+    """It says what the page says of its own forecast, which ``Forecast`` computes in another way."""
+    scenario = small(rho=0.001)
+    view = {**GRID, "attributes": scenario.domain.attributes, "private": private}
+    made = executed(notebook("pilot", scenario, view))
+    records = bf.Records.of_frame(scenario.domain, bf.load_data("staff", scenario.domain))
+    asked = PilotAsked.of(scenario, private or records.n, GRID["taus"], GRID["rhos"], GRID["seeds"], GRID["k"])
+    job = Forecast(asked, records)
+    assert job.wait(SECONDS)
+    assert job.latest is not None
+    forecast = experiments.scaling(job.latest.forecast, "scaled")
+    row = experiments.recommended_at(job.latest.recommended, scenario.budget.rho)
+    assert experiments.recommendation_text(row, forecast) in printed(made)
+    assert charts_in(made) == charts
+    assert drawn(made)[0].removeprefix("Noise scaled: ") == experiments.forecast_text(forecast)
+
+
+def test_a_pilot_of_a_domain_that_was_left_starts_around_the_scenario() -> None:
+    view = {**GRID, "attributes": bf.load_scenario("xor3").domain.attributes, "private": 7}
+    assert notebook("pilot", small(), view) == notebook("pilot", small())
+    assert f"taus={[*small_grid(small())[0]]}" in notebook("pilot", small())
+
+
+@pytest.mark.parametrize(
+    ("view", "finding", "charts"),
+    [
+        ({"experiment": "Crossover", "data": "bank", "measure": "1-way"}, "bank: the advantage reverses", 3),
+        ({"experiment": "XOR-3", "protocol": "tab-pe"}, "At ρ = ", 2),
+        ({"experiment": "What moves it", "tau": "0.06", "measure": "2-way"}, "moves it up", 1),
+    ],
+)
+def test_the_papers_notebook_draws_the_chosen_experiment(view: dict[str, str], finding: str, charts: int) -> None:
+    made = executed(notebook("paper", small(), view))
+    assert charts_in(made) == charts
+    found = findings()
+    protocol = view.get("protocol", found.protocols[0])
+    if view["experiment"] == "What moves it":
+        expected = paper.moves_text(found.moves, 0.06, "2-way")
+    else:
+        each = next(each for each in paper.EXPERIMENTS if each.name == view["experiment"])
+        at = (view["data"], view["measure"]) if "data" in view else ("xor3", "paper")
+        expected = paper.heading(paper.PICTURES[each.figure](found.table(protocol, each.table), *at))
+    assert finding in expected
+    assert drawn(made)[0] == expected
+
+
+def test_where_the_papers_tables_are_missing_the_notebook_says_how_to_make_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(findings_module, "sample_data", lambda: tmp_path)
+    assert "bfsoft reproduce all" in notebook("paper", small())
+
+
+def test_the_synthesis_notebook_runs_the_chosen_methods() -> None:
+    view = {"methods": ["BF-Soft", "Tab-PE"], "k": 1, "at": 1, "attribute": "job"}
+    made = executed(notebook("synthesis", small(), view))
+    scenario = small()
+    records = bf.Records.of_frame(scenario.domain, bf.load_data("staff", scenario.domain))
+    done = Comparison(scenario, records, [bf.bf_soft(scenario.tau), bf.tab_pe()]).start()
+    assert done.wait(SECONDS)
+    assert drawn(made)[0] == synthesis.error_text(done.error_frame(1))
+    assert named(made, "Tab-PE") == 3
+    assert named(made, "Hard") == 0
+
+
+@pytest.mark.parametrize(
+    ("section", "charts", "figures"), [("Two attributes", 4, 0), ("Candidates moving", 3, 1), ("Over seeds", 5, 0)]
+)
+def test_the_synthesis_notebook_draws_the_open_section_too(section: str, charts: int, figures: int) -> None:
+    view = {"section": section, "across": "job", "down": "age", "seeds": 2}
+    made = executed(notebook("synthesis", small(), view))
+    assert charts_in(made) == charts
+    assert shown(made, "application/vnd.plotly") == figures
+
+
+def test_the_synthesis_notebook_knows_every_method_of_the_page() -> None:
+    app = AppTest.from_file(str(ROOT / "pages" / "synthesis.py"), default_timeout=60).run()
+    offered = next(group for group in app.get("button_group") if group.label == "Methods").options
+    code = notebook("synthesis", small(), {"methods": offered})
+    assert "methods = [bf.hard(), bf.bf_soft(tau), bf.tab_pe()]" in code
+    assert [make.name for make in (bf.hard(), bf.bf_soft(0.03), bf.tab_pe())] == offered
 
 
 def test_a_page_without_a_recipe_gets_the_policys() -> None:
@@ -91,6 +207,7 @@ def test_a_table_of_ones_own_is_not_in_the_notebook() -> None:
     text = notebook("synthesis", small(data=None))
     assert "bf.read_table(" in text
     assert charts_in(executed(text)) == 3
+    assert "bf.read_table(" in notebook("synthesis", small(), {"own": True}), "the sample is not what the page ran on"
 
 
 @pytest.mark.parametrize("title", ['Quote """ in it', "back\\slash", 'ends with "', "line\rreturn", "τ ≤ ½"])

@@ -305,6 +305,19 @@ def _span(tau: float) -> str:
     return f"τ = {words.number(tau)}" if tau else "Hard"
 
 
+def recommended_at(rows: pd.DataFrame, rho: float) -> Any:
+    """The row of ``Pilot.recommended`` at a budget, or at the tested one nearest to it; None where none is done."""
+    if rows.empty:
+        return None
+    ratio = (rows["rho"] / rho).map(lambda each: max(each, 1 / each))
+    return rows.loc[ratio.idxmin()]
+
+
+def marked(row: Any) -> tuple[float, float] | None:
+    """The (τ, ρ) that a recommendation frames on the map; None for Hard, which has no τ."""
+    return None if row["method"] == "Hard" else (float(row["tau"]), float(row["rho"]))
+
+
 def temperature_frame(forecast: pd.DataFrame, rho: float) -> pd.DataFrame:
     """One budget's row of a forecast, sorted by τ, its gain and interval relative to Hard's mean error."""
     own = forecast[forecast["rho"] == rho].sort_values("tau")

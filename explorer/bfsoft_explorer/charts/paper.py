@@ -49,13 +49,35 @@ EXPERIMENTS = [
 ]  # fmt: skip
 
 
+# What else can be looked at: every experiment at once, and what moves the crossover.
+ALL, MOVES = "All", "What moves it"
+DATA = {"adult": "Adult", "bank": "Bank", "xor3": "XOR-3"}
+MEASURES = {"paper": "the paper's", "1-way": "attributes", "2-way": "2-way", "3-way": "3-way"}
+
+
 # ------------------------------------------------------------------ claims and verdicts
+
+
+def offered(claims: pd.DataFrame) -> tuple[list[str], list[str]]:
+    """The data sets and the error measures that claims are about, in the order to offer them; at least one of each."""
+    measures = [name for name in MEASURES if name in set(claims["measure"].dropna())]
+    return [name for name in DATA if name in set(claims["data"])], measures or ["2-way"]
+
+
+def measured_by(claims: pd.DataFrame, measure: str) -> pd.DataFrame:
+    """The claims by one error measure; those without any, such as noise ratios, hold for every one."""
+    return claims[claims["measure"].isna() | (claims["measure"] == measure)]
+
+
+def temperatures_of(moves: pd.DataFrame) -> list[str]:
+    """The temperatures at which it was asked what moves the crossover, as they are offered."""
+    return [f"{tau:g}" for tau in sorted(moves["tau"].dropna().unique())]
 
 
 def claims_of(claims: pd.DataFrame, figure: str, data: str, measure: str) -> pd.DataFrame:
     """The claims about one experiment on one data set, with one measure or without any."""
     own = claims[(claims["figure"] == figure) & (claims["data"] == data)]
-    return own[own["measure"].isna() | (own["measure"] == measure)].reset_index(drop=True)
+    return measured_by(own, measure).reset_index(drop=True)
 
 
 def verdicts_text(claims: pd.DataFrame) -> str:
