@@ -84,9 +84,10 @@ for start in range(0, len(offered), 3):
             numbers = words.suggestion(change, scenario.policy, vote)
             st.markdown(f"**{change.action}**  \n{numbers}")
             st.caption(f"{change.consequence}.")
+            # Its own name for each: who hears the page instead of seeing it meets the buttons without their cards.
             st.button(
-                "Apply", on_click=apply, args=(change,), key=f"policy:apply:{change.action}", type="tertiary",
-                icon=":material/check:", help=f"Apply: {change.action}",
+                f"Apply: {words.plain(change.action)}", on_click=apply, args=(change,), type="tertiary",
+                icon=":material/check:", key=f"policy:apply:{change.action}",
             )  # fmt: skip
 
 

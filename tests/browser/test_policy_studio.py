@@ -9,9 +9,10 @@ import pytest
 from playwright.sync_api import Page, expect
 
 import bfsoft as bf
-from bfsoft_explorer import share
+from bfsoft_explorer import share, words
 
 SECONDS = 30_000
+MOST_TABS = 80  # menu, pages and attributes come before the canvas
 
 
 def open_page(page: Page, url: str, path: str = "", scenario: bf.Scenario | None = None) -> None:
@@ -58,7 +59,7 @@ def test_a_suggestion_moves_the_numbers_of_strip_and_canvas(page: Page, app_url:
     scenario = bf.load_scenario("adult-age-hours-workclass")
     open_page(page, app_url, scenario=scenario)
     expect(strip(page, "reach r")).to_have_text("0.2")
-    page.locator("[class*=policy-apply-Take-workclass] button").first.click(timeout=SECONDS)
+    page.get_by_role("button", name="Apply: Take workclass").first.click(timeout=SECONDS)
     expect(strip(page, "reach r")).to_have_text("0.0192", timeout=SECONDS)
     reach = page.locator("[data-readout=reach]").first
     expect(reach).to_have_attribute(
@@ -66,6 +67,42 @@ def test_a_suggestion_moves_the_numbers_of_strip_and_canvas(page: Page, app_url:
     )
     page.locator(".st-key-policy-undo-button button").click(timeout=SECONDS)
     expect(strip(page, "reach r")).to_have_text("0.2", timeout=SECONDS)
+
+
+def test_every_suggestion_is_applied_by_a_button_with_a_name_of_its_own(page: Page, app_url: str) -> None:
+    open_page(page, app_url, scenario=bf.load_scenario("adult-age-hours-workclass"))
+    buttons = page.get_by_role("button", name="Apply")
+    expect(buttons.first).to_be_visible(timeout=SECONDS)
+    names = [button.inner_text() for button in buttons.all()]
+    assert len(names) > 3
+    assert len(set(names)) == len(names)
+
+
+def test_a_policy_is_drawn_by_keyboard_alone(page: Page, app_url: str) -> None:
+    scenario = bf.load_scenario("adult-age")
+    open_page(page, app_url, scenario=scenario)
+    values, reach = page.locator("[data-value]"), page.locator("[data-readout=reach]").first
+    expect(values.first).to_be_visible(timeout=SECONDS)
+    before = reach.get_attribute("data-raw")
+    assert before == repr(scenario.policy.reach)
+    for _ in range(MOST_TABS):
+        page.keyboard.press("Tab")
+        if page.locator("[data-value]:focus").count():
+            break
+    expect(page.locator("[data-value]:focus")).to_have_attribute("data-value", "17")
+    page.keyboard.press("Enter")
+    for _ in range(3):
+        page.keyboard.press("PageDown")
+    expect(page.locator("[data-value]:focus")).to_have_attribute("data-value", "47")
+    page.keyboard.press("Enter")
+    drawn = scenario.policy.with_rule(
+        "age", bf.Edges([*((a, b) for a in range(17, 91) for b in range(a + 1, min(a + 7, 90) + 1)), (17, 47)])
+    )
+    expect(reach).to_have_attribute("data-raw", repr(drawn.reach))
+    expect(strip(page, "reach r")).to_have_text(words.number(drawn.reach), timeout=SECONDS)
+    expect(strip(page, "L2 bound")).to_have_text(
+        words.number(bf.sensitivity_bound(drawn, bf.SoftVote(scenario.tau)).l2), timeout=SECONDS
+    )
 
 
 def test_a_mistake_in_the_domain_is_marked_and_mended(page: Page, app_url: str) -> None:
