@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+import nbformat
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
 from bfsoft.differences import differences
 from bfsoft_explorer import share, strip
+from bfsoft_explorer.notebook import notebook
 
 Open = Callable[..., AppTest]
 
@@ -98,6 +100,44 @@ def test_a_file_and_a_notebook_are_offered(open_page: Open) -> None:
     for page in ("policy", "domain", "synthesis"):
         labels = [button.label for button in open_page(page).get("download_button")]
         assert {"Save as YAML", "Open as notebook"} <= set(labels)
+
+
+def code_for(app: AppTest, page: str) -> str:
+    """The code of the notebook that the menu hands over."""
+    text = notebook(page, app.session_state["scenario"], app.session_state["shown"][page])
+    return "\n".join(cell.source for cell in nbformat.reads(text, 4).cells)
+
+
+def choose(app: AppTest, label: str, value: object) -> AppTest:
+    kinds = (app.get("button_group"), app.number_input, app.text_input, app.selectbox)
+    next(each for kind in kinds for each in kind if each.label == label).set_value(value)
+    app.run()
+    assert not app.exception, [each.value for each in app.exception]
+    return app
+
+
+def test_a_notebook_gets_what_the_pilot_page_asks(open_page: Open) -> None:
+    app = choose(open_page("pilot", s="staff"), "Temperatures τ", "0.02, 0.2")
+    app = choose(choose(app, "Seeds", 3), "Records in the private table", 1_000)
+    code = code_for(app, "pilot")
+    assert "taus=[0.02, 0.2]" in code
+    assert "seeds=3" in code
+    assert "private_size = 1000" in code
+
+
+def test_a_notebook_gets_what_the_paper_page_shows(open_page: Open) -> None:
+    app = choose(open_page("paper"), "Experiment", "Crossover")
+    assert "charts.PICTURES['table4'](found.table('paper', 'table4'), 'adult', 'paper')" in code_for(app, "paper")
+    app = choose(choose(choose(app, "Loop", "tab-pe"), "Data", "bank"), "Error", "2-way")
+    assert "charts.PICTURES['table4'](found.table('tab-pe', 'table4'), 'bank', '2-way')" in code_for(app, "paper")
+
+
+def test_a_notebook_gets_what_the_synthesis_page_runs_and_shows(open_page: Open) -> None:
+    app = choose(open_page("synthesis", s="staff"), "Methods", ["Hard", "Tab-PE"])
+    app = choose(choose(app, "Look at", "Over seeds"), "Seeds", 5)
+    code = code_for(app, "synthesis")
+    assert "methods = [bf.hard(), bf.tab_pe()]" in code
+    assert "range(scenario.seed, scenario.seed + 5)" in code
 
 
 def test_a_policy_too_long_for_a_link_says_so(open_page: Open) -> None:
