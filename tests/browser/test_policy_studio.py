@@ -10,6 +10,7 @@ from playwright.sync_api import Page, expect
 
 import bfsoft as bf
 from bfsoft_explorer import share, words
+from bfsoft_explorer.charts import protection
 
 SECONDS = 30_000
 MOST_TABS = 80  # menu, pages and attributes come before the canvas
@@ -142,6 +143,12 @@ def test_the_menu_hands_over_a_notebook_of_this_very_state(page: Page, app_url: 
     scenario = bf.load_scenario("staff").replace(tau=0.07)
     open_page(page, app_url, scenario=scenario)
     expect(charts(page).nth(1)).to_be_visible(timeout=SECONDS)
+    # The map is redrawn without the rest of the page; the notebook must know of it all the same.
+    chosen = page.get_by_role("radio", name="zCDP", exact=True)
+    chosen.click(timeout=SECONDS)
+    first = scenario.domain.names[0]
+    said = protection.protection_text(scenario.policy, first, bf.SoftVote(0.07), scenario.budget, "zcdp", "best")
+    expect(charts(page).nth(1)).to_have_attribute("aria-label", said, timeout=SECONDS)
     page.get_by_role("button", name="Scenario").click()
     with page.expect_download(timeout=SECONDS) as download:
         page.get_by_role("button", name="Open as notebook").click(timeout=SECONDS)
@@ -151,6 +158,7 @@ def test_the_menu_hands_over_a_notebook_of_this_very_state(page: Page, app_url: 
     names: dict = {}
     exec(made.cells[1].source, names)
     assert names["scenario"] == scenario
+    assert any("measure='zcdp'" in cell.source for cell in made.cells)
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
