@@ -205,7 +205,7 @@ def test_another_scenario_is_not_undone_by_an_earlier_drag(page, app_url):
     page.mouse.click(*place(page, 0.1))
     expect_strip(page, "0.1")
     page.get_by_role("button", name="Scenario").click()
-    page.get_by_role("button", name="Open it").click()
+    page.get_by_role("button", name="Open adult").click()
     expect_strip(page, "0.03")
     expect(page.locator("input[name=tau]")).to_have_value("0.03")
     page.keyboard.press("Escape")

@@ -11,8 +11,9 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Page, expect
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 # Pip may have to download the dependencies once.
 INSTALL_SECONDS, START_SECONDS = 600, 120
 
@@ -46,25 +47,18 @@ def test_the_library_finds_its_samples(installed: Path, tmp_path: Path) -> None:
     assert int(said[1]) == 13_839
 
 
-def test_the_app_starts_with_its_pages(installed: Path, tmp_path: Path) -> None:
-    from playwright.sync_api import sync_playwright
-    from tests.browser.conftest import CHROMIUM, QUIET, free_port
-
-    port = free_port()
+def test_the_app_starts_with_its_pages(installed: Path, tmp_path: Path, page: Page, another_port: int) -> None:
+    port = another_port
     command = [installed.with_name("bfsoft"), "explore", "--port", str(port), "--no-browser"]
     log = tmp_path / "log"
     with log.open("w") as file:
         app = subprocess.Popen(command, cwd=tmp_path, env=clean_environment(), stdout=file, stderr=subprocess.STDOUT)
     try:
         wait_until_healthy(f"http://localhost:{port}/_stcore/health", app, log)
-        with sync_playwright() as playwright:
-            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=QUIET)
-            page = browser.new_page()
-            page.goto(f"http://localhost:{port}")
-            page.wait_for_selector('[data-readout="reach"]', timeout=60_000)
-            page.get_by_role("link", name="Synthesis").click()
-            page.get_by_role("button", name="Run").wait_for(timeout=60_000)
-            browser.close()
+        page.goto(f"http://localhost:{port}")
+        expect(page.locator('[data-readout="reach"]')).to_be_visible(timeout=60_000)
+        page.get_by_role("link", name="Synthesis").click()
+        expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible(timeout=60_000)
     finally:
         app.terminate()
         app.wait(timeout=30)
