@@ -458,7 +458,7 @@ def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) ->
     expect(page.locator("[data-candidate]")).to_have_count(2, timeout=30_000)
     expect(page.locator("[data-candidate]").first).to_have_class("bp-candidate is-here")
     title = page.get_by_role("button", name="Fullscreen: The exact sensitivity attains the bound at every τ searched")
-    expect(title).to_be_attached(timeout=60_000)
+    expect(title).to_be_attached(timeout=180_000)
 
 
 def test_the_soft_vote_and_tau_are_kept(page: Page, app_url: str) -> None:
