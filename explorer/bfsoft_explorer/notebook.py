@@ -260,6 +260,7 @@ def _looked_at(scenario: Scenario, view: Mapping[str, Any], k: int, methods: int
 
 
 def _temperature(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
+    noisy = ["signal", "error"] if scenario.policy.reach else []  # without noise nothing drowns
     return [
         ("text", "## What does τ buy, and what does it cost?"),
         (
@@ -274,11 +275,18 @@ def _temperature(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
         (
             "code",
             "from bfsoft.synthesis import random_candidates\n"
-            "from bfsoft.temperature import temperatures, vote_profile\n\n"
+            "from bfsoft.temperature import drowning, signal, temperatures, vote_profile\n\n"
             "candidates = random_candidates(policy.domain, scenario.size, scenario.seed)\n"
-            "profile = vote_profile(records, candidates, temperatures(25))\n"
+            "profile = vote_profile(records, candidates, sorted({*temperatures(25), tau}))\n"
             "charts.sharpness_chart(profile, tau)",
         ),
+        (
+            "code",
+            "signals = signal(profile, policy, budget.split(scenario.rounds, scenario.shares)[0])\n"
+            "print(charts.signal_text(signals, tau, drowning(signals, policy)))\n"
+            "charts.histogram_chart(charts.histogram_frame(records, candidates, tau), signals, tau)",
+        ),
+        *[("code", f"charts.{each}_chart(signals, policy, tau)") for each in noisy],
     ]
 
 
@@ -290,14 +298,18 @@ def _boundaries(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
     record = view.get("record")
     if record is None or len(record) != len(names):
         record = [len(attribute.values) // 2 for attribute in scenario.domain.attributes]
-    drawn = view.get("drawn") if view.get("source") == "drawn" else None
-    candidates = (
-        f"np.array({[[int(code) for code in row] for row in drawn]})"
-        if drawn is not None
-        else f"random_candidates(policy.domain, {view.get('many', 100)}, seed={view.get('seed', scenario.seed)})"
-    )
+    source, drawn, last = view.get("source"), view.get("drawn"), len(scenario.domain[along].values) - 1
+    to = view.get("to") if view.get("to") is not None and view["to"] <= last else last
+    candidates = f"random_candidates(policy.domain, {view.get('many', 100)}, seed={view.get('seed', scenario.seed)})"
+    run: list[_Cell] = []
+    if source == "drawn" and drawn is not None:
+        candidates = f"np.array({[[int(code) for code in row] for row in drawn]})"
+    elif source == "synthesis":
+        run = [*_data(scenario, view), ("code", _one_run(view.get("method")))]
+        candidates = f"run.rounds[{min(int(view.get('round', 1)), scenario.rounds) - 1}].candidates"
     cells = [
         ("text", "## Where does the vote jump?"),
+        *run,
         (
             "code",
             "import numpy as np\n"
@@ -307,13 +319,24 @@ def _boundaries(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
             f"record = np.array({[int(code) for code in record]})\n"
             f"candidates = {candidates}\n"
             f"walked = walk(policy, record, {along!r}, candidates, tau)\n"
-            f"charts.walk_chart(walked, {len(scenario.domain[along].values) - 1}, bound.l2)",
+            f"charts.walk_chart(walked, {to}, bound.l2)",
         ),
+        ("code", f"charts.walk_votes_chart(walked, {to})"),
     ]
     if across != down:
         plot = f"charts.plane_figure(policy, plane(policy.domain, {across!r}, {down!r}, record), candidates)"
         cells.append(("code", plot))
     return cells
+
+
+def _one_run(method: str | None) -> str:
+    """Code for one method's run of the scenario; the Synthesis page's first where none was chosen."""
+    return (
+        f"method = {_METHODS.get(method or '', _METHODS[_FIRST[0]])}\n"
+        "run = bf.synthesize(\n"
+        "    records, policy, method.vote, budget, seed=scenario.seed, calibration=method.calibration,\n"
+        f"{_SETTINGS})"
+    )
 
 
 def _pilot(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:

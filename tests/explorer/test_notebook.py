@@ -9,12 +9,14 @@ from typing import Any
 
 import nbclient
 import nbformat
+import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
+from bfsoft.crossings import walk
 from bfsoft_explorer import findings as findings_module
-from bfsoft_explorer.charts import experiments, paper, synthesis
+from bfsoft_explorer.charts import boundaries, experiments, paper, synthesis
 from bfsoft_explorer.findings import findings
 from bfsoft_explorer.jobs import Comparison, Forecast, PilotAsked, small_grid
 from bfsoft_explorer.notebook import RECIPES, notebook
@@ -73,7 +75,7 @@ def held(text: str) -> bf.Scenario:
 
 @pytest.mark.parametrize(
     ("page", "charts"),
-    [("policy", 3), ("domain", 0), ("boundaries", 1), ("temperature", 5), ("synthesis", 3), ("paper", 1)],
+    [("policy", 3), ("domain", 0), ("boundaries", 2), ("temperature", 8), ("synthesis", 3), ("paper", 1)],
 )
 def test_every_pages_notebook_runs_and_draws(page: str, charts: int) -> None:
     scenario = small()
@@ -155,6 +157,20 @@ def test_where_the_papers_tables_are_missing_the_notebook_says_how_to_make_them(
 ) -> None:
     monkeypatch.setattr(findings_module, "sample_data", lambda: tmp_path)
     assert "bfsoft reproduce all" in notebook("paper", small())
+
+
+def test_the_boundaries_notebook_votes_on_the_candidates_of_the_synthesis() -> None:
+    scenario = small()
+    view = {"source": "synthesis", "method": "BF-Soft", "round": 2, "along": "age", "to": 1}
+    made = executed(notebook("boundaries", scenario, view))
+    records = bf.Records.of_frame(scenario.domain, bf.load_data("staff", scenario.domain))
+    done = Comparison(scenario, records, [bf.bf_soft(scenario.tau)]).start()
+    assert done.wait(SECONDS)
+    middle = np.array([len(attribute.values) // 2 for attribute in scenario.domain.attributes])
+    walked = walk(scenario.policy, middle, "age", done.rounds["BF-Soft"][1].candidates, scenario.tau)
+    limit = bf.sensitivity_bound(scenario.policy, bf.SoftVote(scenario.tau)).l2
+    expected = [boundaries.walk_chart(walked, 1, limit), boundaries.walk_votes_chart(walked, 1)]
+    assert drawn(made) == [paper.heading(chart) for chart in expected]
 
 
 def test_the_synthesis_notebook_runs_the_chosen_methods() -> None:
