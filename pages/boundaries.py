@@ -414,6 +414,7 @@ def exact_curve(answer: Answer | None) -> None:
     if policy.reach == 0:
         st.info("The policy has no edge of any length: bound and exact sensitivity are 0 at every τ.")
         return
+    state.show("boundaries", searched=answer is not None)
     attained = st.button(
         "Place two candidates that attain the bound", icon=":material/height:", on_click=attain,
         help="Places two candidates at the ends of the policy's widest edge: there the soft vote changes by exactly "

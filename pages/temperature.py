@@ -53,7 +53,9 @@ def candidates(job: Any) -> tuple[bf.domain.Codes, int, Hashable]:
     source = st.session_state.get(SOURCE, RANDOM)
     if job is not None and source in job.rounds:
         number = min(int(st.session_state.get(AT, 1)), len(job.rounds[source]))
+        state.show("temperature", method=source, round=number)
         return job.rounds[source][number - 1].candidates, number, (source, number, id(job))
+    state.show("temperature", method=None, round=1)
     return random_candidates(scenario.domain, scenario.size, scenario.seed), 1, (RANDOM, scenario.size, scenario.seed)
 
 

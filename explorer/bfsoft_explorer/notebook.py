@@ -261,6 +261,11 @@ def _looked_at(scenario: Scenario, view: Mapping[str, Any], k: int, methods: int
 
 def _temperature(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
     noisy = ["signal", "error"] if scenario.policy.reach else []  # without noise nothing drowns
+    method = view.get("method")
+    number = min(int(view.get("round", 1)), scenario.rounds) if method else 1
+    run: list[_Cell] = [("code", _one_run(method))] if method else []
+    random = "random_candidates(policy.domain, scenario.size, scenario.seed)"
+    candidates = f"run.rounds[{number - 1}].candidates" if method else random
     return [
         ("text", "## What does τ buy, and what does it cost?"),
         (
@@ -272,17 +277,18 @@ def _temperature(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
         ("code", "charts.rounds_chart(policy, tau, budget, scenario.rounds, scenario.shares)"),
         ("code", "charts.epsilon_chart(budget)"),
         *_data(scenario, view),
+        *run,
         (
             "code",
             "from bfsoft.synthesis import random_candidates\n"
             "from bfsoft.temperature import drowning, signal, temperatures, vote_profile\n\n"
-            "candidates = random_candidates(policy.domain, scenario.size, scenario.seed)\n"
+            f"candidates = {candidates}\n"
             "profile = vote_profile(records, candidates, sorted({*temperatures(25), tau}))\n"
             "charts.sharpness_chart(profile, tau)",
         ),
         (
             "code",
-            "signals = signal(profile, policy, budget.split(scenario.rounds, scenario.shares)[0])\n"
+            f"signals = signal(profile, policy, budget.split(scenario.rounds, scenario.shares)[{number - 1}])\n"
             "print(charts.signal_text(signals, tau, drowning(signals, policy)))\n"
             "charts.histogram_chart(charts.histogram_frame(records, candidates, tau), signals, tau)",
         ),
@@ -292,14 +298,12 @@ def _temperature(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
 
 def _boundaries(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
     names = scenario.domain.names
-    along = _chosen(scenario, view, "along")
     across = _chosen(scenario, view, "across")
     down = view["down"] if view.get("down") in names else next((name for name in names if name != across), across)
     record = view.get("record")
     if record is None or len(record) != len(names):
         record = [len(attribute.values) // 2 for attribute in scenario.domain.attributes]
-    source, drawn, last = view.get("source"), view.get("drawn"), len(scenario.domain[along].values) - 1
-    to = view.get("to") if view.get("to") is not None and view["to"] <= last else last
+    source, drawn = view.get("source"), view.get("drawn")
     candidates = f"random_candidates(policy.domain, {view.get('many', 100)}, seed={view.get('seed', scenario.seed)})"
     run: list[_Cell] = []
     if source == "drawn" and drawn is not None:
@@ -313,20 +317,97 @@ def _boundaries(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
         (
             "code",
             "import numpy as np\n"
-            "from bfsoft.crossings import plane, walk\n"
+            "import pandas as pd\n"
+            "from bfsoft.crossings import edge_changes, plane, regions, sensitivity_curve, walk\n"
+            "from bfsoft.errors import DomainTooLargeError\n"
+            "from bfsoft.sensitivity import SQRT2, shift_ratio\n"
             "from bfsoft.synthesis import random_candidates\n"
             "from bfsoft_explorer.charts import boundaries as charts\n\n"
             f"record = np.array({[int(code) for code in record]})\n"
             f"candidates = {candidates}\n"
-            f"walked = walk(policy, record, {along!r}, candidates, tau)\n"
-            f"charts.walk_chart(walked, {to}, bound.l2)",
+            "# Of the policy's own edges; participation's floor belongs to records that come and go.\n"
+            "edge_bound = SQRT2 * shift_ratio(policy.reach, tau)",
+        ),
+    ]
+    cells += _CLOSER.get(view.get("section") or "", _the_walk)(scenario, view)
+    if across != down:
+        shown = f"shown = plane(policy.domain, {across!r}, {down!r}, record)\n"
+        cells.append(("code", f"{shown}charts.plane_figure(policy, shown, candidates)"))
+    if view.get("section") == "The candidates":
+        cells.append(_the_candidates(sliced=across != down))
+    return cells
+
+
+def _the_walk(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
+    along = _chosen(scenario, view, "along")
+    last = len(scenario.domain[along].values) - 1
+    to = view["to"] if view.get("to") is not None and view["to"] <= last else last
+    return [
+        (
+            "code",
+            f"walked = walk(policy, record, {along!r}, candidates, tau)\ncharts.walk_chart(walked, {to}, edge_bound)",
         ),
         ("code", f"charts.walk_votes_chart(walked, {to})"),
     ]
-    if across != down:
-        plot = f"charts.plane_figure(policy, plane(policy.domain, {across!r}, {down!r}, record), candidates)"
-        cells.append(("code", plot))
-    return cells
+
+
+def _every_edge(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
+    if not scenario.policy.record_edge_count:
+        return [("text", "The policy has no edges, so no protected substitution changes anything.")]
+    return [
+        (
+            "code",
+            "try:\n"
+            "    changed = charts.changes_chart(edge_changes(policy, candidates, tau), edge_bound)\n"
+            "except DomainTooLargeError as error:\n"
+            "    changed = str(error)\n"
+            "changed",
+        )
+    ]
+
+
+def _exact_curve(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
+    if not scenario.policy.reach:
+        return [("text", "The policy has no edge of any length: bound and exact sensitivity are 0 at every τ.")]
+    search = (
+        "try:\n"
+        "    rows = [*sensitivity_curve(policy, candidates, np.geomspace(1e-3, 1.0, 13))]\n"
+        "except DomainTooLargeError as error:\n"
+        "    rows = []\n"
+        "    print(error)\n"
+    )
+    if not view.get("searched", True):  # a search that the page did not begin may take hours here too
+        search = "rows = []  # put sensitivity_curve(policy, candidates, [tau]) here: it walks the whole domain\n"
+    return [
+        (
+            "code",
+            f"{search}"
+            'curve = pd.DataFrame(rows, columns=["tau", "bound", "exact", "hard"])\n'
+            "taus = np.geomspace(1e-3, 1.0, 121)\n"
+            "limits = [bf.sensitivity_bound(policy, bf.SoftVote(each)).l2 for each in taus]\n"
+            'charts.curve_chart(curve, pd.DataFrame({"tau": taus, "bound": limits}), tau)',
+        )
+    ]
+
+
+def _the_candidates(sliced: bool) -> _Cell:
+    cells = "np.bincount(regions(shown, candidates).ravel(), minlength=len(candidates))"
+    return (
+        "code",
+        "table = policy.domain.decode(candidates)\n"
+        'table.insert(0, "candidate", [f"#{k + 1}" for k in range(len(candidates))])\n'
+        + (f'table.insert(1, "cells on this slice", {cells})\n' if sliced else "")
+        + "table",
+    )
+
+
+# By section of the page, the cells before the plane; the candidates come after it, as they count its regions' cells.
+_CLOSER: dict[str, Recipe] = {
+    "The walk": _the_walk,
+    "Every edge": _every_edge,
+    "Exact against the bound": _exact_curve,
+    "The candidates": lambda scenario, view: [],
+}
 
 
 def _one_run(method: str | None) -> str:

@@ -10,13 +10,16 @@ from typing import Any
 import nbclient
 import nbformat
 import numpy as np
+import pandas as pd
 import pytest
 from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
-from bfsoft.crossings import walk
+from bfsoft.crossings import edge_changes, plane, regions, sensitivity_curve, walk
+from bfsoft.synthesis import random_candidates
+from bfsoft.temperature import drowning, signal, temperatures, vote_profile
 from bfsoft_explorer import findings as findings_module
-from bfsoft_explorer.charts import boundaries, experiments, paper, synthesis
+from bfsoft_explorer.charts import boundaries, experiments, paper, synthesis, temperature
 from bfsoft_explorer.findings import findings
 from bfsoft_explorer.jobs import Comparison, Forecast, PilotAsked, small_grid
 from bfsoft_explorer.notebook import RECIPES, notebook
@@ -171,6 +174,91 @@ def test_the_boundaries_notebook_votes_on_the_candidates_of_the_synthesis() -> N
     limit = bf.sensitivity_bound(scenario.policy, bf.SoftVote(scenario.tau)).l2
     expected = [boundaries.walk_chart(walked, 1, limit), boundaries.walk_votes_chart(walked, 1)]
     assert drawn(made) == [paper.heading(chart) for chart in expected]
+
+
+def last_table(made: nbformat.NotebookNode) -> list[list[str]]:
+    """The rows of the last table that the notebook shows, its header first, without pandas' row numbers."""
+    pages = [str(out.get("data", {}).get("text/html", "")) for out in outputs(made)]
+    page = next(page for page in reversed(pages) if 'class="dataframe"' in page)
+    return [re.findall(r"<t[hd]>(.*?)</t[hd]>", row)[1:] for row in re.findall(r"<tr.*?</tr>", page, re.DOTALL)]
+
+
+@pytest.mark.parametrize("section", ["Every edge", "Exact against the bound", "The candidates"])
+def test_the_boundaries_notebook_draws_the_open_section(section: str) -> None:
+    scenario = bf.load_scenario("xor3").replace(size=16, rounds=2, tau=0.2)  # small enough to be searched at once
+    policy, tau, names = scenario.policy, scenario.tau, scenario.domain.names
+    record = np.zeros(len(names), dtype=np.int64)
+    view = {"section": section, "across": names[0], "down": names[1], "record": record, "many": 5, "seed": 3}
+    made = executed(notebook("boundaries", scenario, view))
+    candidates = random_candidates(scenario.domain, 5, 3)
+    assert shown(made, "application/vnd.plotly") == 1
+    if section == "The candidates":
+        nearest = regions(plane(scenario.domain, names[0], names[1], record), candidates)
+        values = scenario.domain.decode(candidates).astype(str).to_numpy().tolist()
+        rows = [[f"#{k + 1}", str((nearest == k).sum()), *values[k]] for k in range(5)]
+        assert last_table(made) == [["candidate", "cells on this slice", *names], *rows]
+        assert charts_in(made) == 0
+    elif section == "Every edge":
+        assert drawn(made)[0].startswith(boundaries.changes_text(edge_changes(policy, candidates, tau)))
+        assert charts_in(made) == 1
+    else:
+        curve = pd.DataFrame([*sensitivity_curve(policy, candidates, np.geomspace(1e-3, 1.0, 13))])
+        assert drawn(made) == [boundaries.curve_text(curve, tau)]
+
+
+def test_a_search_that_the_page_did_not_begin_is_not_begun_by_the_notebook() -> None:
+    view = {"section": "Exact against the bound", "searched": False}
+    made = executed(notebook("boundaries", small(), view))
+    assert drawn(made) == [boundaries.curve_text(pd.DataFrame(), small().tau)]
+
+
+@pytest.mark.parametrize(("name", "searched"), [("xor3", True), ("staff", False)])
+def test_the_boundaries_page_tells_the_notebook_whether_it_searches(name: str, searched: bool) -> None:
+    app = AppTest.from_file(str(ROOT / "pages" / "boundaries.py"), default_timeout=60)
+    app.session_state["scenario"] = bf.load_scenario(name)
+    app.run()
+    app.session_state["boundaries:view"]["section"] = "Exact against the bound"
+    app.run()
+    assert not app.exception
+    for answer in app.session_state["boundaries:answers"].values():
+        answer.stop()
+    assert app.session_state["shown"]["boundaries"]["searched"] is searched
+
+
+def test_the_temperature_notebook_votes_on_the_round_that_the_page_shows() -> None:
+    scenario = small(shares=(1.0, 3.0))  # unequal, so that the second round's noise is not the first's
+    made = executed(notebook("temperature", scenario, {"method": "BF-Soft", "round": 2}))
+    records = bf.Records.of_frame(scenario.domain, bf.load_data("staff", scenario.domain))
+    done = Comparison(scenario, records, [bf.bf_soft(scenario.tau)]).start()
+    assert done.wait(SECONDS)
+    policy, tau = scenario.policy, scenario.tau
+    candidates = done.rounds["BF-Soft"][1].candidates
+    profile = vote_profile(records, candidates, sorted({*temperatures(25), tau}))
+    signals = signal(profile, policy, scenario.budget.split(2, scenario.shares)[1])
+    frame = temperature.histogram_frame(records, candidates, tau)
+    expected = [
+        temperature.sharpness_chart(profile, tau),
+        temperature.histogram_chart(frame, signals, tau),
+        temperature.signal_chart(signals, policy, tau),
+        temperature.error_chart(signals, policy, tau),
+    ]
+    assert drawn(made)[-4:] == [paper.heading(chart) for chart in expected]
+    assert temperature.signal_text(signals, tau, drowning(signals, policy)) in printed(made)
+
+
+def test_the_temperature_page_tells_the_notebook_which_round_it_votes_on() -> None:
+    scenario = small()
+    records = bf.Records.of_frame(scenario.domain, bf.load_data("staff", scenario.domain))
+    job = Comparison(scenario, records, [bf.bf_soft(scenario.tau)]).start()
+    assert job.wait(SECONDS)
+    app = AppTest.from_file(str(ROOT / "pages" / "temperature.py"), default_timeout=60)
+    app.session_state["scenario"] = scenario
+    app.session_state["synthesis:job"] = job
+    app.session_state["temperature:source"] = "BF-Soft"
+    app.session_state["temperature:round"] = 2
+    app.run()
+    assert not app.exception
+    assert app.session_state["shown"]["temperature"] == {"method": "BF-Soft", "round": 2}
 
 
 def test_the_synthesis_notebook_runs_the_chosen_methods() -> None:
