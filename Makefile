@@ -29,11 +29,11 @@ browser: .venv/dev
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
 .venv/app: pyproject.toml .venv/bin/pip
-	$(BIN)/python -m pip install --quiet --editable .
+	$(BIN)/python -m pip install --quiet --editable '.[fetch]'
 	@touch $@
 
 .venv/dev: pyproject.toml .venv/bin/pip
-	$(BIN)/python -m pip install --quiet --editable . --group dev
+	$(BIN)/python -m pip install --quiet --editable '.[fetch]' --group dev
 	@touch $@ .venv/app
 
 clean:

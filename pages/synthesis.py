@@ -89,7 +89,7 @@ def controls() -> None:
         persist_state="session", help="\n\n".join(f"**{name}**: {what}." for name, what in WHAT.items()),
     )  # fmt: skip
     state.show("synthesis", methods=[method.name for method in methods()])
-    row = st.columns([1, 1.1], gap="small", vertical_alignment="bottom")
+    row = st.columns([1.25, 1], gap="small", vertical_alignment="bottom")
     by = row[0].segmented_control(
         "Budget", ["ρ", "ε"], key="synthesis:by", default="ρ", required=True, persist_state="session",
         help="ρ is the total zCDP budget of all rounds. ε is exact at δ; smaller is more private.",

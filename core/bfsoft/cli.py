@@ -13,6 +13,7 @@ import json
 import math
 import os
 import signal
+import socket
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -330,13 +331,23 @@ def _original(name: str, number: int, source: str | None) -> pd.DataFrame:
 def _explore(arguments: argparse.Namespace) -> None:
     if not 0 < arguments.port < 65536:
         raise BFSoftError(f"--port: must lie between 1 and 65535, got {arguments.port}")
+    _refuse_busy(arguments.port)
     command = explore_command(arguments.port, browser=not arguments.no_browser)
-    sys.stdout.flush()
+    print(f"The explorer is at http://localhost:{arguments.port} (Ctrl-C ends it)", flush=True)
     if os.name == "posix":
         os.execv(command[0], command)  # the server takes this process's place, and its signals
     import subprocess
 
     raise SystemExit(subprocess.call(command))
+
+
+def _refuse_busy(port: int) -> None:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind(("localhost", port))
+        except OSError as error:
+            raise BFSoftError(f"port {port} cannot be had ({error.strerror}); choose another with --port") from None
 
 
 def explore_command(port: int, browser: bool = True) -> list[str]:

@@ -314,7 +314,8 @@ def _line(value: Any) -> str:
     plain = (
         text and text == text.strip() and len(text.splitlines()) == 1 and not text.startswith('"') and "\t" not in text
     )
-    return text if plain else json.dumps(text, ensure_ascii=False)
+    # Unicode has line breaks of its own, which JSON leaves as they are unless it writes ASCII.
+    return text if plain else json.dumps(text, ensure_ascii=text.splitlines() != [text])
 
 
 def _unquoted(text: str) -> str:

@@ -59,6 +59,10 @@ class Rule:
         """Hop distances (n_values, n_values) where the rule has a formula for them, else None: walk the graph."""
         return None
 
+    def groups(self, attribute: Any) -> np.ndarray | None:
+        """A label (n_values,) that exactly the values of one component share, without listing edges; else None."""
+        return None
+
     def widest(self, attribute: Any) -> tuple[int, int] | None:
         """The codes of the edge with the most steps (the first of several), or None without edges."""
         pairs = self.pairs(attribute)
@@ -105,9 +109,11 @@ class Threshold(Rule):
         return pairs[attribute.steps(pairs[:, 0], pairs[:, 1]) <= within]
 
     def count(self, attribute: Any) -> int:
+        within, count = self._within(attribute), len(attribute.values)
+        if attribute.kind == "categorical":
+            return math.comb(count, 2) if within else 0
         if attribute.kind != "numeric":
             return len(self.pairs(attribute))
-        within, count = self._within(attribute), len(attribute.values)
         return within * count - within * (within + 1) // 2
 
     def hops(self, attribute: Any) -> np.ndarray | None:
@@ -118,8 +124,14 @@ class Threshold(Rule):
         # On a line the fewest hops are as long as they may be.
         return np.ceil(attribute.steps(codes[:, None], codes[None, :]) / within)
 
+    def groups(self, attribute: Any) -> np.ndarray | None:
+        within, count = self._within(attribute), len(attribute.values)
+        if attribute.kind == "hierarchical":
+            return None
+        return np.zeros(count, dtype=np.int64) if within else np.arange(count)
+
     def widest(self, attribute: Any) -> tuple[int, int] | None:
-        if attribute.kind != "numeric":
+        if attribute.kind == "hierarchical":
             return super().widest(attribute)
         within = self._within(attribute)
         return (0, within) if within else None
@@ -166,7 +178,15 @@ class Blocks(Rule):
     def count(self, attribute: Any) -> int:
         return sum(math.comb(len(block), 2) for block in self.blocks)
 
+    def groups(self, attribute: Any) -> np.ndarray | None:
+        labels = np.arange(len(attribute.values))
+        for block in self._codes(attribute):
+            labels[block] = min(block, default=0)
+        return labels
+
     def widest(self, attribute: Any) -> tuple[int, int] | None:
+        if attribute.kind == "categorical":
+            return min(((block[0], block[1]) for block in self._codes(attribute) if len(block) > 1), default=None)
         if attribute.kind != "numeric":
             return super().widest(attribute)
         ends = [(block[0], block[-1]) for block in self._codes(attribute) if len(block) > 1]
@@ -186,8 +206,11 @@ class Complete(Rule):
     def hops(self, attribute: Any) -> np.ndarray | None:
         return 1.0 - np.eye(len(attribute.values))
 
+    def groups(self, attribute: Any) -> np.ndarray | None:
+        return np.zeros(len(attribute.values), dtype=np.int64)
+
     def widest(self, attribute: Any) -> tuple[int, int] | None:
-        if attribute.kind != "numeric":
+        if attribute.kind == "hierarchical":
             return super().widest(attribute)
         return (0, attribute.span) if attribute.span else None
 
@@ -373,9 +396,12 @@ class Policy:
         """For each value the number of its connected component, (n_values,), numbered by first appearance."""
 
         def labelled() -> np.ndarray:
-            from scipy.sparse.csgraph import connected_components
+            rule = self.rules.get(attribute)
+            labels = rule.groups(self.domain[attribute]) if rule else np.arange(len(self.domain[attribute].values))
+            if labels is None:
+                from scipy.sparse.csgraph import connected_components
 
-            labels = connected_components(self._graph(attribute), directed=False)[1]
+                labels = connected_components(self._graph(attribute), directed=False)[1]
             _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
             return np.argsort(np.argsort(first))[inverse]
 

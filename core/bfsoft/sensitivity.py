@@ -15,7 +15,7 @@ import numpy as np
 
 from . import _enumeration
 from .domain import Codes
-from .errors import VoteError
+from .errors import PolicyError, VoteError
 from .policy import Policy
 from .votes import HardVote, SoftVote, Vote
 
@@ -55,6 +55,7 @@ def full_sensitivity(vote: Vote) -> Sensitivity:
 
     Hard: L1 = 2, L2 = √2. Soft: no two records are further apart than 1, so r = 1 in the closed form.
     """
+    _check_vote(vote)
     ratio = shift_ratio(1.0, vote.tau) if isinstance(vote, SoftVote) else 1.0
     return Sensitivity(2.0 * ratio, SQRT2 * ratio, ratio)
 
@@ -79,8 +80,21 @@ def sensitivity_bound(policy: Policy, vote: Vote) -> Sensitivity:
     some candidates have a boundary across it. Participation adds a floor of 1 to both, because a vote of unit mass
     appears or disappears and ‖v‖₂ ≤ ‖v‖₁ = 1. ``ratio`` is always L2 / √2.
     """
+    _check_policy(policy)
+    _check_vote(vote)
     q = shift_ratio(policy.reach, vote.tau) if isinstance(vote, SoftVote) else float(_has_edge(policy))
     return _with_floor(policy, 2.0 * q, SQRT2 * q)
+
+
+def _check_policy(policy: Policy) -> None:
+    if not isinstance(policy, Policy):
+        raise PolicyError(f"a sensitivity needs a Policy(domain, rules), got {type(policy).__name__}")
+
+
+def _check_vote(vote: Vote) -> None:
+    # A vote not known here has no proven bound: to take it for the hard one would be a guess.
+    if not isinstance(vote, HardVote | SoftVote):
+        raise VoteError(f"a sensitivity is known for HardVote and SoftVote, not {vote!r}; write SoftVote(tau=…)")
 
 
 def _has_edge(policy: Policy) -> bool:
@@ -101,11 +115,11 @@ def exact_sensitivity(policy: Policy, vote: Vote, candidates: Codes) -> Sensitiv
     the whole product domain. Participation adds its floor of 1, as in the bound.
     Raises DomainTooLargeError, with the size, where the domain cannot be enumerated.
     """
-    if isinstance(vote, HardVote):
+    _check_policy(policy)
+    _check_vote(vote)
+    if not isinstance(vote, SoftVote):
         edge = crossing_edge(policy, candidates)
         return _with_floor(policy, 2.0 if edge else 0.0, SQRT2 if edge else 0.0, edge)
-    if not isinstance(vote, SoftVote):
-        raise VoteError(f"exact sensitivity is known for HardVote and SoftVote, not {type(vote).__name__}")
     candidates = policy.domain.check_codes(candidates, "candidates")
     found = _enumeration.largest_shift(policy, candidates, vote.tau)
     return _with_floor(policy, found.l1, found.l2, _record_edge(policy, found.where))

@@ -184,6 +184,11 @@ def evolve(
     Without ``noise`` the run is a simulation, repeatable by its seed. Raises SynthesisError for impossible
     settings at once, not at the first round, and DataError where the table does not fit.
     """
+    for what, given, wanted in (("policy", policy, Policy), ("budget", budget, Budget)):
+        if not isinstance(given, wanted):
+            raise SynthesisError(f"a synthesis needs a {wanted.__name__} as its {what}, got {given!r}")
+    if not hasattr(vote, "histogram"):
+        raise SynthesisError(f"a synthesis needs a vote such as HardVote() or SoftVote(tau=0.03), got {vote!r}")
     records = as_records(policy.domain, data)
     _check(records, size, rounds, seed, threshold, resampling, mutation)
     spent = budget.split(rounds, shares)

@@ -65,9 +65,11 @@ def read_table(source: str | os.PathLike[str] | IO[Any], domain: Domain | None =
 def write_table(frame: pd.DataFrame, path: str | os.PathLike[str]) -> None:
     """Write a table whole or not at all; the name decides: ``.parquet``, ``.csv.gz``, and CSV for the rest.
 
-    Raises DataError when the file cannot be written.
+    Raises DataError when the file cannot be written, or its name promises a spreadsheet.
     """
     suffix = os.fspath(path).lower()
+    if suffix.endswith((".xlsx", ".xls", ".ods")):
+        raise DataError(f"{os.fspath(path)}: spreadsheets are not written; end the name in .csv, .csv.gz or .parquet")
     with atomic(path) as file:
         if suffix.endswith(".parquet"):
             frame.to_parquet(file, index=False)

@@ -2,6 +2,7 @@
 
 import streamlit as st
 
+from bfsoft.errors import BFSoftError
 from bfsoft_explorer import state
 from bfsoft_explorer.resources import ICON, pages
 from bfsoft_explorer.strip import show_strip
@@ -22,4 +23,7 @@ page = st.navigation(
 )
 state.follow_url()
 show_strip(page.url_path or "policy")
-page.run()
+try:
+    page.run()
+except BFSoftError as error:  # what a page did not foresee is still said in words, and nothing that was set is lost
+    st.error(str(error), icon=":material/error:")

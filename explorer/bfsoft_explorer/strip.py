@@ -38,12 +38,16 @@ def facts(scenario: Scenario, data: str) -> list[tuple[str, str, str]]:
         ("τ", words.number(scenario.tau), "temperature of the soft vote, in units of distance"),
         ("L2 bound", words.number(bound.l2), f"{bound.l2!r} = √2 tanh(r/2τ), at least 1 with participation"),
         ("noise ratio q", words.number(bound.ratio), f"{bound.ratio!r}: the soft vote's noise over the hard vote's"),
-        (
-            "ε",
-            f"{words.number(budget.epsilon)} at δ = {budget.delta:g}",
-            f"{budget.epsilon!r}, exact; ρ = {budget.rho!r}",
-        ),
+        _epsilon(budget, noisy=bound.l2 > 0),
     ]
+
+
+def _epsilon(budget: bf.Budget, noisy: bool) -> tuple[str, str, str]:
+    """A budget is a promise only where there is noise to spend it on."""
+    if not noisy:
+        return "ε", "no promise", "the policy has no edges, so a release under it has no noise and protects nobody"
+    said = f"{words.number(budget.epsilon)} at δ = {budget.delta:g}"
+    return "ε", said, f"{budget.epsilon!r}, exact; ρ = {budget.rho!r}"
 
 
 def data_name() -> str:

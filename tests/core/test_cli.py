@@ -7,6 +7,8 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
+import time
 import types
 import urllib.request
 
@@ -342,6 +344,18 @@ def test_fetch_without_network_or_package_says_what_to_do(run, monkeypatch, tmp_
 # ------------------------------------------------------------------ explore
 
 
+def health(port: int, job: subprocess.Popen) -> bytes:
+    """What the app says of its health, once it answers; the command names the address before it does."""
+    last = time.monotonic() + 60
+    while job.poll() is None and time.monotonic() < last:
+        try:
+            with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=60) as answer:
+                return answer.read()
+        except OSError:
+            threading.Event().wait(0.1)
+    raise AssertionError("the app did not answer")
+
+
 @posix
 def test_explore_serves_the_app_on_this_machine_only(tmp_path):
     """From any directory, without a browser; it stops on Ctrl-C."""
@@ -358,8 +372,7 @@ def test_explore_serves_the_app_on_this_machine_only(tmp_path):
             line = job.stdout.readline()
             assert line, said
             said += line
-        with urllib.request.urlopen(f"http://localhost:{port}/_stcore/health", timeout=60) as answer:
-            assert answer.read() == b"ok"
+        assert health(port, job) == b"ok"
         job.send_signal(signal.SIGINT)
         job.communicate(timeout=60)
     finally:
@@ -384,3 +397,15 @@ def test_the_app_is_found_without_importing_it():
     code = f"import sys, bfsoft.cli; bfsoft.cli.explore_command(1); print({loaded})"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_a_busy_port_is_named_with_the_remedy():
+    with socket.socket() as other:
+        other.bind(("localhost", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        done = subprocess.run(
+            [*COMMAND, "explore", "--port", str(port), "--no-browser"], capture_output=True, text=True
+        )
+    assert done.returncode == 2
+    assert re.fullmatch(rf"bfsoft: port {port} cannot be had .*--port\n", done.stderr), done.stderr

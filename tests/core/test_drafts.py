@@ -2,7 +2,7 @@
 
 import dataclasses
 
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import bfsoft as bf
@@ -43,6 +43,7 @@ def domains(draw) -> bf.Domain:
 
 
 @given(domains())
+@example(bf.Domain([bf.Categorical("x", ["a\u2028b", "\x85", '"'])]))
 def test_every_domain_comes_back_from_its_text(domain):
     again, problems = check(drafts_of(domain))
     assert problems == []

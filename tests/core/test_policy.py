@@ -209,3 +209,36 @@ def test_questions_about_unknown_values_and_attributes():
             ask("ages")
     with pytest.raises(PolicyError, match="needs a Domain, got list"):
         bf.Policy([NUMBER], {})
+
+
+@pytest.mark.parametrize(
+    "rule", [bf.Complete(), bf.Threshold(1), bf.Blocks([range(60_000)])], ids=["complete", "threshold", "blocks"]
+)
+def test_sixty_thousand_categories_need_no_list_of_edges(rule):
+    domain = bf.Domain([bf.Categorical("code", range(60_000)), bf.Numeric("x", 0, 1)])
+    policy = bf.Policy(domain, {"code": rule})
+    assert policy.edge_count("code") == 60_000 * 59_999 // 2
+    assert policy.reach == 0.5
+    assert (policy.widest_edge.a, policy.widest_edge.b) == (0, 1)
+    assert not policy.components("code").any()
+    with pytest.raises(PolicyError, match="too many to list"):
+        policy.edges("code")
+
+
+@pytest.mark.parametrize("kind", ["numeric", "categorical", "hierarchical"])
+def test_components_without_edges_listed_are_those_of_the_graph(kind):
+    attribute = {
+        "numeric": bf.Numeric("a", 0, 6),
+        "categorical": bf.Categorical("a", range(7)),
+        "hierarchical": bf.Hierarchical("a", {"p": [0, 1, {"q": [2, 3]}], "r": [4, 5], "s": [6]}),
+    }[kind]
+    domain = bf.Domain([attribute])
+    rules = [bf.Threshold(theta) for theta in range(7)] + [bf.Complete(), bf.Blocks([[5, 1], [0, 6, 3], [2]])]
+    for rule in rules:
+        policy = bf.Policy(domain, {"a": rule})
+        drawn = bf.Policy(
+            domain, {"a": bf.Edges([(domain["a"].values[i], domain["a"].values[j]) for i, j in policy.edges("a")])}
+        )
+        assert policy.components("a").tolist() == drawn.components("a").tolist(), rule
+        assert policy.widest_edge == drawn.widest_edge, rule
+        assert policy.edge_count("a") == drawn.edge_count("a"), rule

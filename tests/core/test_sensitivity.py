@@ -321,7 +321,7 @@ def test_wrong_questions(adult):
         bf.crossing_edge(policy, np.empty((0, 5), dtype=int))
     with pytest.raises(DataError, match="code 74 lies outside"):
         bf.exact_sensitivity(policy, bf.SoftVote(0.1), np.array([[74, 0, 0, 0, 0]]))
-    with pytest.raises(VoteError, match="known for HardVote and SoftVote, not object"):
+    with pytest.raises(VoteError, match="known for HardVote and SoftVote, not <object"):
         bf.exact_sensitivity(policy, object(), np.array([[0, 0, 0, 0, 0]]))
 
 
@@ -330,3 +330,15 @@ def test_a_witness_reads_as_a_sentence():
     edge = bf.crossing_edge(bf.Policy(domain, {"income": bf.Complete()}), np.array([[0, 0], [0, 1]]))
     assert str(edge) == "income low → high, 17"
     assert edge.length == 0.5
+
+
+def test_a_number_is_no_vote_and_a_mapping_no_policy():
+    """0.03 in place of SoftVote(0.03) must not pass for the hard vote."""
+    policy = bf.Policy(bf.Domain([bf.Numeric("x", 0, 9)]), {"x": bf.Threshold(1)})
+    for wrong in (0.03, "soft", None):
+        with pytest.raises(VoteError, match="SoftVote"):
+            bf.sensitivity_bound(policy, wrong)
+        with pytest.raises(VoteError, match="SoftVote"):
+            bf.exact_sensitivity(policy, wrong, np.array([[0]]))
+    with pytest.raises(bf.BFSoftError, match="needs a Policy"):
+        bf.sensitivity_bound({"x": 1}, bf.SoftVote(0.03))

@@ -439,3 +439,14 @@ def test_numpy_whole_numbers_are_whole_numbers():
 def test_a_generator_of_its_own_for_each_purpose():
     assert generator(1, "noise", 2).random() == generator(1, "noise", 2).random()
     assert generator(1, "noise", 2).random() != generator(1, "mutate", 2).random()
+
+
+def test_arguments_of_another_kind_are_named():
+    policy = bf.Policy(bf.Domain([bf.Numeric("x", 0, 9)]), {"x": bf.Threshold(1)})
+    frame = pd.DataFrame({"x": [1, 2]})
+    with pytest.raises(SynthesisError, match=r"Budget as its budget, got 0\.001"):
+        bf.synthesize(frame, policy, bf.HardVote(), 1e-3)
+    with pytest.raises(SynthesisError, match="Policy as its policy"):
+        bf.synthesize(frame, {"x": 1}, bf.HardVote(), bf.Budget(rho=1.0))
+    with pytest.raises(SynthesisError, match=r"SoftVote\(tau=0.03\), got 0.03"):
+        bf.synthesize(frame, policy, 0.03, bf.Budget(rho=1.0))

@@ -210,3 +210,9 @@ def test_places_that_cannot_be_written_are_told_beforehand(tmp_path):
         check_writable(tmp_path)
     with pytest.raises(DataError, match="there is no directory"):
         bf.write_table(pd.DataFrame(EXPECTED), tmp_path / "no" / "out.csv")
+
+
+def test_a_spreadsheet_name_is_not_given_to_text(tmp_path):
+    with pytest.raises(DataError, match=r"end the name in \.csv"):
+        bf.write_table(pd.DataFrame({"x": [1]}), tmp_path / "o.xlsx")
+    assert not list(tmp_path.iterdir())
