@@ -4,7 +4,7 @@ from functools import partial
 
 import streamlit as st
 
-from bfsoft import Policy, SoftVote, sensitivity_bound
+from bfsoft import Complete, Policy, SoftVote, sensitivity_bound
 from bfsoft.suggestions import Suggestion, suggestions
 from bfsoft_explorer import state, words
 from bfsoft_explorer.canvas.streamlit_canvas import CanvasResult, policy_canvas
@@ -12,12 +12,25 @@ from bfsoft_explorer.charts import policy as charts
 from bfsoft_explorer.charts import protection
 
 MOST_BUTTONS = 12
+# More cards or leaves than this no canvas could show, nor a browser move.
+MOST_CARDS = 2_000
 scenario = state.scenario()
 names = list(scenario.domain.names)
 
 
 def take(result: CanvasResult) -> None:
     state.replace(policy=result.policy, tau=result.tau)
+
+
+def without_canvas(name: str) -> None:
+    st.info(
+        f"{words.plain(name)} has {len(scenario.domain[name].values):,} values, too many to draw (at most "
+        f"{MOST_CARDS:,}). Gather them into fewer on *Data and domain*, or write the rule in the scenario's YAML.",
+        icon=":material/grid_off:",
+    )
+    row = st.container(horizontal=True)
+    for label, rule in (("Protect every pair", Complete()), ("Protect none", None)):
+        row.button(label, on_click=lambda rule=rule: state.replace(policy=scenario.policy.with_rule(name, rule)))
 
 
 def apply(change: Suggestion) -> None:
@@ -42,9 +55,13 @@ with left:
         format_func=lambda name: f"{name} · {words.rule(scenario.policy, name)}", persist_state="session",
     )  # fmt: skip
     state.show("policy", attribute=attribute)
-    policy_canvas(
-        scenario.policy, attribute, tau=scenario.tau, budget=scenario.budget, key=f"canvas:{attribute}", on_change=take
-    )
+    if scenario.domain[attribute].kind != "numeric" and len(scenario.domain[attribute].values) > MOST_CARDS:
+        without_canvas(attribute)
+    else:
+        policy_canvas(
+            scenario.policy, attribute, tau=scenario.tau, budget=scenario.budget, key=f"canvas:{attribute}",
+            on_change=take,
+        )  # fmt: skip
 
 with right:
     vote = SoftVote(scenario.tau)

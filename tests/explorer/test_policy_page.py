@@ -150,3 +150,13 @@ def test_the_chosen_attribute_is_still_chosen_after_another_page(open_page: Open
     app.switch_page("../../pages/domain.py").run()
     app.switch_page("../../pages/policy.py").run()
     assert charts(app)[1].startswith("income has no edges")
+
+
+def test_more_values_than_a_canvas_can_show_are_said_and_can_still_be_protected(open_page: Open) -> None:
+    domain = bf.Domain([bf.Categorical("code", range(2_500)), bf.Numeric("salary", 0, 9_999)])
+    app = linked(open_page, bf.Scenario.of(bf.Policy(domain, {"code": bf.Complete(), "salary": bf.Complete()})))
+    assert any("2,500 values, too many to draw" in each.value for each in app.info)
+    next(button for button in app.button if button.label == "Protect none").click()
+    app.run()
+    assert not app.exception
+    assert app.session_state["scenario"].policy.unprotected == ("code",)

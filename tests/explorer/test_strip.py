@@ -13,6 +13,7 @@ import bfsoft as bf
 from bfsoft.differences import differences
 from bfsoft_explorer import share, strip
 from bfsoft_explorer.notebook import notebook
+from bfsoft_explorer.strip import facts
 
 Open = Callable[..., AppTest]
 
@@ -157,3 +158,11 @@ def test_many_differences_are_cut_short_and_counted(open_page: Open) -> None:
     assert all(len(cell) <= 60 for row in shown.values() for cell in row)
     total = len(differences(bf.load_scenario("adult"), bf.Scenario.of(bf.Policy(many, {}))))
     assert any(each.value == f"and {total - 12} more settings" for each in app.caption)
+
+
+def test_a_policy_without_edges_makes_no_promise() -> None:
+    """ε would read as protection where there is no noise at all."""
+    scenario = bf.load_scenario("adult")
+    bare = scenario.replace(policy=bf.Policy(scenario.domain, {}))
+    assert dict((label, value) for label, value, _ in facts(bare, "adult"))["ε"] == "no promise"
+    assert "at δ" in dict((label, value) for label, value, _ in facts(scenario, "adult"))["ε"]
