@@ -260,7 +260,8 @@ def forecast_chart(
     finding = forecast_text(forecast)
     detail = "blue: BF-Soft better, orange: Hard; “?”: unsure; red: boundary"
     text_above = title(f"{heading}: {finding}" if heading else finding, detail, HALF)
-    return _shown(alt.layer(*layers), text_above, 90 + 52 * len(taus))
+    # Title and axis take their part whatever the number of rows.
+    return _shown(alt.layer(*layers), text_above, 170 + 52 * len(taus))
 
 
 def _better(top: float) -> alt.Color:
