@@ -1,12 +1,15 @@
 """The app's entry: pages, the scenario strip above each of them, and the URL that holds the scenario."""
 
 import streamlit as st
+from altair.utils import schemapi
 
 from bfsoft.errors import BFSoftError
 from bfsoft_explorer import state
 from bfsoft_explorer.resources import ICON, pages
 from bfsoft_explorer.strip import show_strip
 
+# The tests hold every chart to Vega-Lite's schema; checking each part again on every run is a third of a page's time.
+schemapi.disable_debug_mode()
 st.set_page_config(page_title="BF-Soft Explorer", page_icon=str(ICON), layout="wide")
 
 page = st.navigation(
