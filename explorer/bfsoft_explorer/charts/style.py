@@ -35,3 +35,13 @@ def by_source(field: str, names: Sequence[str]) -> alt.Color:
     """The fixed colour of each method and of the data, with a legend above the chart."""
     scale = alt.Scale(domain=[*names], range=[COLOURS[name] for name in names])
     return alt.Color(f"{field}:N", scale=scale, legend=alt.Legend(orient="top", title=None))
+
+
+def by_round(rounds: int) -> alt.X:
+    """The axis of rounds: whole numbers from 1, the same for every chart that runs along them."""
+    return alt.X(
+        "round:Q",
+        title="round",
+        scale=alt.Scale(domain=[1, max(2, rounds)]),
+        axis=alt.Axis(tickMinStep=1, format="d"),
+    )

@@ -13,7 +13,7 @@ from bfsoft import Fidelity, Records, Round
 from bfsoft.domain import Codes
 
 from .. import words
-from .style import COLOURS, QUIET, by_source, title
+from .style import COLOURS, QUIET, by_round, by_source, title
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -47,12 +47,7 @@ def error_curves(errors: pd.DataFrame, rounds: int) -> alt.Chart:
         alt.Chart(errors)
         .mark_line(point=True, strokeWidth=2.5)
         .encode(
-            x=alt.X(
-                "round:Q",
-                title="round",
-                scale=alt.Scale(domain=[1, max(2, rounds)]),
-                axis=alt.Axis(tickMinStep=1, format="d"),
-            ),
+            x=by_round(rounds),
             y=alt.Y("error:Q", title="error (mean total variation)", scale=alt.Scale(zero=False, nice=True)),
             color=by_source("method", methods),
             # Where an edge crosses in every round Hard is Tab-PE to the last vote: dashes let it show below.

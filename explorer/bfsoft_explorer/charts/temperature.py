@@ -29,7 +29,7 @@ from bfsoft.temperature import (
 )
 
 from .. import words
-from .style import CALM, COLOURS, QUIET, SIGNAL, by_source, title
+from .style import CALM, COLOURS, QUIET, SIGNAL, by_round, by_source, title
 
 SOFT, HARD = COLOURS["BF-Soft"], COLOURS["Hard"]
 _MARKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
@@ -382,12 +382,7 @@ def rounds_chart(
         alt.Chart(frame)
         .mark_line(point=alt.OverlayMarkDef(size=45))
         .encode(
-            x=alt.X(
-                "round:Q",
-                title="round",
-                scale=alt.Scale(domain=[1, max(2, rounds)]),
-                axis=alt.Axis(tickMinStep=1, format="d"),
-            ),
+            x=by_round(rounds),
             y=alt.Y("sigma:Q", title="σ (votes)", scale=alt.Scale(zero=True)),
             color=by_source("method", ["Hard", "BF-Soft"]),
             tooltip=[
