@@ -27,6 +27,7 @@ from bfsoft.synthesis import random_candidates
 from bfsoft_explorer import state
 from bfsoft_explorer.background import Answer
 from bfsoft_explorer.charts import boundaries as charts
+from bfsoft_explorer.drawing import show_chart
 from bfsoft_explorer.plane._contract import PlaneEdit
 from bfsoft_explorer.plane.streamlit_plane import boundary_plane
 
@@ -377,15 +378,15 @@ def the_walk(_: Answer | None) -> None:
         else:
             kept(st.number_input, f"from {attribute.values[start]} to value number", "to", min_value=0, max_value=last)
     change, bars = st.columns([1.25, 1], gap="large")
-    change.altair_chart(charts.walk_chart(walked, view["to"], edge_bound), alt=charts.walk_text(walked, view["to"]))
-    bars.altair_chart(charts.walk_votes_chart(walked, view["to"]), alt=charts.walk_votes_text(walked, view["to"]))
+    show_chart(change, charts.walk_chart(walked, view["to"], edge_bound), charts.walk_text(walked, view["to"]))
+    show_chart(bars, charts.walk_votes_chart(walked, view["to"]), charts.walk_votes_text(walked, view["to"]))
 
 
 def every_edge(answer: Answer | None) -> None:
     if answer is None:
         st.info("The policy has no edges, so no protected substitution changes anything. Draw one on the Policy page.")
     elif not unfinished("changes", answer, "Changing the vote along every policy edge"):
-        st.altair_chart(charts.changes_chart(answer.result, edge_bound), alt=charts.changes_text(answer.result))
+        show_chart(st, charts.changes_chart(answer.result, edge_bound), charts.changes_text(answer.result))
 
 
 def ask_every_edge() -> Answer | None:
@@ -435,7 +436,7 @@ def exact_curve(answer: Answer | None) -> None:
             st.rerun()
     else:
         unfinished("curve", answer, f"Searching the whole domain at {len(TAUS)} temperatures")
-    st.altair_chart(charts.curve_chart(found, bounds, tau), alt=charts.curve_text(found, tau))
+    show_chart(st, charts.curve_chart(found, bounds, tau), charts.curve_text(found, tau))
 
 
 def the_candidates() -> None:

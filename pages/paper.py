@@ -11,6 +11,7 @@ from bfsoft.errors import DataError
 from bfsoft_explorer import state, words
 from bfsoft_explorer.charts import paper as charts
 from bfsoft_explorer.charts.paper import ALL, DATA, MEASURES, MOVES
+from bfsoft_explorer.drawing import show_chart
 from bfsoft_explorer.findings import CLAIMS, PROTOCOLS, Findings, findings
 
 
@@ -60,13 +61,13 @@ def experiment(found: Findings, protocol: str, each: charts.Experiment, claims: 
     said = charts.claims_of(own, each.figure, data, measure)
     left, right = st.columns(2, gap="large")
     picture = charts.PICTURES[each.figure](table, data, measure)
-    left.altair_chart(picture, alt=charts.heading(picture))
+    show_chart(left, picture, charts.heading(picture))
     if each.figure == "table4":
         curves = charts.curves_chart(found.table(protocol, "table4-curves"), data, measure)
-        left.altair_chart(curves, alt=charts.heading(curves))
+        show_chart(left, curves, charts.heading(curves))
     beside = charts.beside_chart(said)
     if beside is not None:
-        right.altair_chart(beside, alt=charts.beside_text(said))
+        show_chart(right, beside, charts.beside_text(said))
     verdicts(said, st.container() if beside is not None else right)
     st.download_button(
         "Table (CSV)", table.to_csv(index=False), f"{protocol}-{each.table}.csv", "text/csv",
@@ -109,7 +110,7 @@ def what_moves(found: Findings, row: Any) -> None:
             measures = [name for name in MEASURES if name in set(moves["measure"])]
             measure = chosen("Error", "measure", measures, MEASURES)
         chart = charts.moves_chart(moves, float(tau), measure)
-        st.altair_chart(chart, alt=charts.heading(chart))
+        show_chart(st, chart, charts.heading(chart))
     for heading, body in found.sections:
         with st.expander(heading, expanded="moves" in heading):
             st.markdown(body)
@@ -135,7 +136,7 @@ if name == ALL:
         measure = chosen("Error", "measure", charts.offered(claims)[1], MEASURES)
     claims = charts.measured_by(claims, measure)
     left, right = st.columns([1.1, 1], gap="large")
-    left.altair_chart(charts.verdicts_chart(claims), alt=charts.verdicts_text(claims))
+    show_chart(left, charts.verdicts_chart(claims), charts.verdicts_text(claims))
     for heading, body in found.sections[:1]:
         right.markdown(f"**{heading}**\n\n{body}")
     if found.sections[1:]:

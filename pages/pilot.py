@@ -13,6 +13,7 @@ from bfsoft.experiments import Pilot
 from bfsoft_explorer import state
 from bfsoft_explorer.charts import experiments as charts
 from bfsoft_explorer.data_choice import choose_data
+from bfsoft_explorer.drawing import show_chart
 from bfsoft_explorer.jobs import FEW_SEEDS, Forecast, PilotAsked, order, orders, small_grid
 
 JOB, VIEW = "pilot:job", "pilot:view"
@@ -214,14 +215,14 @@ def show(now: Forecast, found: Pilot) -> None:
     marked = None if row is None else charts.marked(row)
     left, right = st.columns(2, gap="large")
     heading = "" if unscaled.empty else "Noise scaled"
-    left.altair_chart(charts.forecast_chart(forecast, marked, heading), alt=charts.forecast_text(forecast))
+    show_chart(left, charts.forecast_chart(forecast, marked, heading), charts.forecast_text(forecast))
     if row is not None:
-        right.altair_chart(charts.temperature_chart(forecast, row), alt=charts.temperature_text(forecast, row))
+        show_chart(right, charts.temperature_chart(forecast, row), charts.temperature_text(forecast, row))
     text = f"**What scaling did.** {charts.scaling_text(found.forecast, now.records.n, now.asked.private_size)}"
     if unscaled.empty:
         right.markdown(text)
     else:
-        left.altair_chart(charts.forecast_chart(unscaled, None, "Noise unscaled"), alt=charts.forecast_text(unscaled))
+        show_chart(left, charts.forecast_chart(unscaled, None, "Noise unscaled"), charts.forecast_text(unscaled))
         right.markdown(text)
     with right:
         details(found)

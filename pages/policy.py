@@ -10,6 +10,7 @@ from bfsoft_explorer import state, words
 from bfsoft_explorer.canvas.streamlit_canvas import CanvasResult, policy_canvas
 from bfsoft_explorer.charts import policy as charts
 from bfsoft_explorer.charts import protection
+from bfsoft_explorer.drawing import show_chart
 
 MOST_BUTTONS = 12
 # More cards or leaves than this no canvas could show, nor a browser move.
@@ -69,7 +70,7 @@ with right:
     st.subheader("What it buys and costs", anchor=False)
     st.markdown(words.what_it_buys(scenario.policy, vote, bound))
     st.markdown(words.what_it_costs(scenario))
-    st.altair_chart(charts.reach_bars(scenario.policy), alt=charts.reach_text(scenario.policy))
+    show_chart(st, charts.reach_bars(scenario.policy), charts.reach_text(scenario.policy))
     st.subheader("What it promises", anchor=False)
     st.markdown(words.whole_release(scenario.policy, vote, scenario.budget))
     warnings = words.warnings(scenario.policy, vote)
@@ -140,8 +141,8 @@ def protection_section() -> None:
     state.show("policy", measure=measure, by=by)
     case = (scenario.policy, attribute, vote, scenario.budget, measure)
     map_column, comparison_column = st.columns([1.15, 1], gap="large")
-    map_column.altair_chart(protection.protection_map(*case, by), alt=protection.protection_text(*case, by))
-    comparison_column.altair_chart(protection.comparison_chart(*case), alt=protection.comparison_text(*case))
+    show_chart(map_column, protection.protection_map(*case, by), protection.protection_text(*case, by))
+    show_chart(comparison_column, protection.comparison_chart(*case), protection.comparison_text(*case))
 
 
 protection_section()

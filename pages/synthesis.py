@@ -13,6 +13,7 @@ from bfsoft_explorer import shares, state, words
 from bfsoft_explorer.charts import experiments
 from bfsoft_explorer.charts import synthesis as charts
 from bfsoft_explorer.data_choice import choose_data
+from bfsoft_explorer.drawing import show_chart
 from bfsoft_explorer.jobs import Comparison, RepeatAsked, Repeats, orders
 
 JOB, REPEATS, METHODS = "synthesis:job", "synthesis:repeats", "synthesis:methods"
@@ -309,10 +310,8 @@ def comparison(done: Comparison) -> None:
     marginals = charts.marginal_frame(done.fidelity, attribute, tables)
     numeric = done.scenario.domain[attribute].kind == "numeric"
     left, right = st.columns(2, gap="large")
-    left.altair_chart(charts.error_curves(errors, done.scenario.rounds), alt=charts.error_text(errors))
-    right.altair_chart(
-        charts.marginal_chart(marginals, attribute, numeric), alt=charts.marginal_text(marginals, attribute)
-    )
+    show_chart(left, charts.error_curves(errors, done.scenario.rounds), charts.error_text(errors))
+    show_chart(right, charts.marginal_chart(marginals, attribute, numeric), charts.marginal_text(marginals, attribute))
     if not done.running:
         downloads(done)
 
@@ -322,7 +321,7 @@ def votes(done: Comparison) -> None:
     rounds = {name: own[at - 1] for name, own in done.rounds.items()}
     span = charts.vote_span([*rounds.values()])
     for column, (name, each) in zip(st.columns(len(rounds), gap="medium"), rounds.items(), strict=True):
-        column.altair_chart(charts.vote_chart(name, each, span), alt=charts.vote_text(name, each))
+        show_chart(column, charts.vote_chart(name, each, span), charts.vote_text(name, each))
     st.caption(
         "Each dot is a candidate. Where the line is inside the band, noise decides who is chosen; all charts share one "
         "axis. A soft vote spreads a record's vote over near candidates, so its line is flatter and its band narrower."
@@ -340,9 +339,8 @@ def two_attributes(done: Comparison) -> None:
     st.markdown(f"**{charts.pair_text(frame, across, down)}**")
     sources = [*dict.fromkeys(frame["source"])]
     for column, source in zip(st.columns(len(sources), gap="small"), sources, strict=True):
-        column.altair_chart(
-            charts.pair_chart(frame, source, across, down), alt=f"{source}: shares of {across} and {down} together"
-        )
+        shares_of_both = f"{source}: shares of {across} and {down} together"
+        show_chart(column, charts.pair_chart(frame, source, across, down), shares_of_both)
     st.caption(
         "Darker or brighter: more records, on the same scale in every map (square root, so that rare cells show)."
     )
@@ -423,9 +421,9 @@ def over_seeds() -> None:
         return
     runs = experiments.measured(repeats.frame, k)
     left, right = st.columns(2, gap="large")
-    left.altair_chart(experiments.seeds_chart(runs), alt=experiments.seeds_text(runs))
+    show_chart(left, experiments.seeds_chart(runs), experiments.seeds_text(runs))
     if runs["method"].nunique() > 1:
-        right.altair_chart(experiments.gains_chart(runs), alt=". ".join(experiments.findings(runs)))
+        show_chart(right, experiments.gains_chart(runs), ". ".join(experiments.findings(runs)))
     if not repeats.running:
         st.container(horizontal=True).download_button(
             "Results (CSV)", repeats.frame.to_csv(index=False), "results.csv", "text/csv",

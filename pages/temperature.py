@@ -13,6 +13,7 @@ from bfsoft.synthesis import random_candidates
 from bfsoft.temperature import Drowning, drowning, round_noise, signal, temperatures, vote_profile
 from bfsoft_explorer import shares, state, words
 from bfsoft_explorer.charts import temperature as charts
+from bfsoft_explorer.drawing import show_chart
 from bfsoft_explorer.temperature_dial.streamlit_dial import temperature_dial
 
 RANDOM = "random"
@@ -99,14 +100,14 @@ def show_signal() -> None:
     st.markdown(verdict(found, rho, records.n / len(chosen)))
     frame = made("histogram", (data, tau), held, charts.histogram_frame, records, chosen, tau)
     left, right = st.columns(2, gap="large")
-    left.altair_chart(charts.sharpness_chart(profile, tau), alt=charts.sharpness_text(profile, tau))
+    show_chart(left, charts.sharpness_chart(profile, tau), charts.sharpness_text(profile, tau))
     # Without noise nothing drowns, and the charts of it would be empty.
     noisy = found.hard_rho > 0
     place = left if noisy else right
-    place.altair_chart(charts.histogram_chart(frame, signals, tau), alt=charts.histogram_text(signals, tau))
+    show_chart(place, charts.histogram_chart(frame, signals, tau), charts.histogram_text(signals, tau))
     if noisy:
-        right.altair_chart(charts.signal_chart(signals, policy, tau), alt=charts.signal_text(signals, tau, found))
-        right.altair_chart(charts.error_chart(signals, policy, tau), alt=charts.error_text(signals, tau, found))
+        show_chart(right, charts.signal_chart(signals, policy, tau), charts.signal_text(signals, tau, found))
+        show_chart(right, charts.error_chart(signals, policy, tau), charts.error_text(signals, tau, found))
     st.caption(
         "These numbers read the table exactly, without noise: look at them for public data only. They describe one "
         "round's votes, not how good the finished table is; run it on the page *Synthesis*."
@@ -221,8 +222,8 @@ def show_budget() -> None:
     )
     given = (policy, tau, budget, scenario.rounds, scenario.shares)
     left, right = st.columns(2, gap="large")
-    left.altair_chart(charts.rounds_chart(*given), alt=charts.rounds_text(*given))
-    right.altair_chart(charts.epsilon_chart(budget), alt=charts.epsilon_text(budget))
+    show_chart(left, charts.rounds_chart(*given), charts.rounds_text(*given))
+    show_chart(right, charts.epsilon_chart(budget), charts.epsilon_text(budget))
     with left.expander("σ of every round, as a table"):
         st.dataframe(
             round_noise(*given), hide_index=True,
@@ -255,7 +256,7 @@ def take_shares() -> None:
 
 def show_matched() -> None:
     left, right = st.columns([1.15, 1], gap="large")
-    left.altair_chart(charts.matched_chart(policy, tau), alt=charts.matched_text(policy, tau))
+    show_chart(left, charts.matched_chart(policy, tau), charts.matched_text(policy, tau))
     with right:
         st.markdown(
             "**The same q does not mean the same result.** The noise depends on r and τ only through "

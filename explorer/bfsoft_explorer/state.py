@@ -6,6 +6,7 @@ Pages read the scenario and replace it; nothing else that a user can set lives a
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import streamlit as st
@@ -24,8 +25,14 @@ _SHOWN = "shown"
 def scenario() -> Scenario:
     """The scenario that every page shows; the first sample's in a new session."""
     if _SCENARIO not in st.session_state:
-        st.session_state[_SCENARIO] = bf.load_scenario(FIRST_SAMPLE)
+        st.session_state[_SCENARIO] = ready_scenario(FIRST_SAMPLE)
     return st.session_state[_SCENARIO]
+
+
+@lru_cache(maxsize=32)
+def ready_scenario(name: str) -> Scenario:
+    """The scenario of that name that comes with the package, read once; ScenarioError if there is none."""
+    return bf.load_scenario(name)
 
 
 def replace(**changes: Any) -> None:
@@ -152,7 +159,7 @@ def follow_url() -> None:
 
 def _follow(asked: str) -> None:
     try:
-        adopt(bf.load_scenario(asked) if asked in bf.samples() else share.from_link(asked))
+        adopt(ready_scenario(asked) if asked in bf.samples() else share.from_link(asked))
     except BFSoftError as error:
         notify(f"The link could not be opened: {error}")
 
@@ -162,7 +169,7 @@ def link(now: Scenario) -> str:
 
     Empty for the first sample, which an address without parameters opens, and for a scenario too long for a link.
     """
-    if now.data in bf.samples() and now == bf.load_scenario(now.data):
+    if now.data in bf.samples() and now == ready_scenario(now.data):
         return "" if now.data == FIRST_SAMPLE else now.data
     packed = share.to_link(now)
     return packed if len(packed) <= share.LONGEST else ""
@@ -170,4 +177,4 @@ def link(now: Scenario) -> str:
 
 def has_link(now: Scenario) -> bool:
     """Whether the URL can hold the scenario; one that cannot must be saved as a file."""
-    return bool(link(now)) or now == bf.load_scenario(FIRST_SAMPLE)
+    return bool(link(now)) or now == ready_scenario(FIRST_SAMPLE)

@@ -75,7 +75,7 @@ def show_strip(page: str = "policy") -> None:
 @lru_cache(maxsize=1)
 def _ready() -> dict[str, str]:
     """The names and titles of the scenarios that come with the package; read once, they do not change."""
-    scenarios = {name: bf.load_scenario(name) for name in bf.samples()} | bf.policies()
+    scenarios = {name: state.ready_scenario(name) for name in bf.samples()} | bf.policies()
     return {name: f"{name}: {scenario.title}" for name, scenario in scenarios.items()}
 
 
@@ -99,7 +99,7 @@ def _menu(page: str) -> None:
     ready = _ready()
     chosen = st.selectbox("Open a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
     st.file_uploader("Or a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_read_file)
-    _compare(*(st.session_state.get(_FILE) or (chosen, _ready_scenario(chosen))))
+    _compare(*(st.session_state.get(_FILE) or (chosen, state.ready_scenario(chosen))))
 
 
 def _compare(name: str, other: Scenario) -> None:
@@ -122,11 +122,6 @@ def _cell(text: str) -> str:
     """Text for a cell of a Markdown table, which is one line, and short enough to leave the others room."""
     line = " ".join(text.split())
     return words.plain(line if len(line) <= _LONGEST_CELL else f"{line[: _LONGEST_CELL - 1]}…")
-
-
-@lru_cache(maxsize=32)
-def _ready_scenario(name: str) -> Scenario:
-    return bf.load_scenario(name)
 
 
 def _open(other: Scenario) -> None:
