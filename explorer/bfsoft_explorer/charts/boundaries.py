@@ -189,7 +189,7 @@ def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
     )
     tooltip = [
         alt.Tooltip("value", title=walked.attribute),
-        "vote",
+        alt.Tooltip("vote"),
         alt.Tooltip("change:Q", format=".4f"),
         alt.Tooltip("joined", title="joined to the start by the policy"),
     ]
@@ -200,7 +200,9 @@ def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
             near = frame[frame["joined"] | (frame["code"] == walked.start)]["value"]
             band = pd.DataFrame({"low": [near.min()], "high": [near.max()], "bound": [bound]})
             layers.append(
-                alt.Chart(band).mark_rect(opacity=0.14, color=CALM).encode(x=alt.X("low:Q"), x2="high:Q", y="bound:Q")
+                alt.Chart(band)
+                .mark_rect(opacity=0.14, color=CALM)
+                .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=alt.Y("bound:Q"))
             )
         hard = base.transform_filter("datum.kind == 'hard'").mark_line(interpolate="step", strokeWidth=2.5)
         soft = base.transform_filter("datum.kind == 'soft'").mark_line(strokeWidth=2.5, point={"size": 12})
@@ -217,7 +219,7 @@ def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
     for end, height in (("start", 0), ("here", 14)):
         own = alt.Chart(ends[ends["end"] == end])
         named = own.mark_text(dx=4, align="left", baseline="top", color=QUIET)
-        layers.append(named.encode(x=x, y=alt.value(height), text="end"))
+        layers.append(named.encode(x=x, y=alt.value(height), text=alt.Text("end")))
     detail = f"at most {words.number(bound)} along a policy edge"
     if numeric and walked.joined.any():
         detail += " (the shaded values are joined to the start)"
@@ -262,7 +264,12 @@ def walk_votes_chart(walked: Walk, to: int) -> alt.Chart:
                 "share:Q", title="share of the record's vote", axis=alt.Axis(format="%"), scale=alt.Scale(domain=[0, 1])
             ),
             color=alt.Color("when:N", scale=colours, legend=alt.Legend(orient="top", title=None)),
-            tooltip=["vote", "candidate", "when", alt.Tooltip("share:Q", format=".2%")],
+            tooltip=[
+                alt.Tooltip("vote"),
+                alt.Tooltip("candidate"),
+                alt.Tooltip("when"),
+                alt.Tooltip("share:Q", format=".2%"),
+            ],
         )
         .properties(title=title(walk_votes_text(walked, to), width=44), height=400)
     )
@@ -345,28 +352,30 @@ def changes_chart(changes: EdgeChanges, bound: float) -> alt.LayerChart:
     bars = (
         alt.Chart(frame)
         .mark_rect(opacity=0.72)
-        .encode(x=x, x2="high:Q", y=share, y2=alt.datum(0), color=colour, tooltip=tooltip)
+        .encode(x=x, x2=alt.X2("high:Q"), y=share, y2=alt.datum(0), color=colour, tooltip=tooltip)
     )
     own = alt.Chart(stems)
-    stem_tip: list[Any] = ["name", alt.Tooltip("share:Q", format=".3%", title="share of edges")]
+    stem_tip: list[Any] = [alt.Tooltip("name"), alt.Tooltip("share:Q", format=".3%", title="share of edges")]
     stem = own.mark_rule(strokeWidth=4, color=COLOURS["Hard"]).encode(
-        x="change:Q", y=alt.Y("share:Q"), y2=alt.datum(0), tooltip=stem_tip
+        x=alt.X("change:Q"), y=alt.Y("share:Q"), y2=alt.datum(0), tooltip=stem_tip
     )
     head = own.mark_point(filled=True, size=90, color=COLOURS["Hard"], opacity=1).encode(
-        x="change:Q", y="share:Q", tooltip=stem_tip
+        x=alt.X("change:Q"), y=alt.Y("share:Q"), tooltip=stem_tip
     )
     # The label of the stem at √2 would leave the picture on its right.
     beside: dict[str, Any] = {"dy": -2, "color": QUIET, "fontWeight": 600}
     labels = [
-        marked.encode(x="change:Q", y="share:Q", text="label")
+        marked.encode(x=alt.X("change:Q"), y=alt.Y("share:Q"), text=alt.Text("label"))
         for marked in (
             alt.Chart(stems.iloc[[0]]).mark_text(align="left", dx=10, **beside),
             alt.Chart(stems.iloc[[1]]).mark_text(align="right", dx=-10, **beside),
         )
     ]
     limit = alt.Chart(pd.DataFrame({"change": [bound], "label": [f"bound {words.number(bound)}"]}))
-    lines = limit.mark_rule(strokeDash=[5, 4], color=QUIET, strokeWidth=1.5).encode(x="change:Q")
-    named = limit.mark_text(align="left", dx=5, color=QUIET).encode(x="change:Q", y=alt.value(8), text="label")
+    lines = limit.mark_rule(strokeDash=[5, 4], color=QUIET, strokeWidth=1.5).encode(x=alt.X("change:Q"))
+    named = limit.mark_text(align="left", dx=5, color=QUIET).encode(
+        x=alt.X("change:Q"), y=alt.value(8), text=alt.Text("label")
+    )
     heading = title(changes_text(changes), changes_detail(changes))
     return _layered([bars, lines, named, stem, head, *labels], heading, 420)
 
@@ -399,7 +408,11 @@ def curve_chart(curve: pd.DataFrame, bounds: pd.DataFrame, tau: float) -> alt.La
     low, high = float(bounds["tau"].min()), float(bounds["tau"].max())
     x = alt.X("tau:Q", title="temperature τ (distance)", scale=alt.Scale(type="log", domain=[low, high], nice=False))
     y = alt.Y("l2:Q", title="L2 sensitivity", scale=alt.Scale(domain=[0, 1.5]))
-    tooltip = ["kind", alt.Tooltip("tau:Q", format=".4g"), alt.Tooltip("l2:Q", format=".5f", title="L2 sensitivity")]
+    tooltip = [
+        alt.Tooltip("kind"),
+        alt.Tooltip("tau:Q", format=".4g"),
+        alt.Tooltip("l2:Q", format=".5f", title="L2 sensitivity"),
+    ]
 
     def shown(frame: pd.DataFrame, column: str, kind: str) -> Any:
         return alt.Chart(pd.DataFrame({"tau": frame["tau"], "l2": frame[column], "kind": kind}))
@@ -410,7 +423,9 @@ def curve_chart(curve: pd.DataFrame, bounds: pd.DataFrame, tau: float) -> alt.La
         hard = pd.DataFrame({"tau": [low, high], "hard": float(curve["hard"].iloc[0])})
         layers.append(shown(hard, "hard", kinds[2]).mark_line(strokeWidth=2.5))
     now = alt.Chart(pd.DataFrame({"tau": [tau], "label": [f"τ = {words.number(tau)}"]}))
-    rule = now.mark_rule(color=QUIET, strokeDash=[2, 3]).encode(x="tau:Q")
-    label = now.mark_text(align="left", dx=5, color=QUIET).encode(x="tau:Q", y=alt.value(8), text="label")
+    rule = now.mark_rule(color=QUIET, strokeDash=[2, 3]).encode(x=alt.X("tau:Q"))
+    label = now.mark_text(align="left", dx=5, color=QUIET).encode(
+        x=alt.X("tau:Q"), y=alt.value(8), text=alt.Text("label")
+    )
     drawn = [layer.encode(x=x, y=y, color=colour, tooltip=tooltip) for layer in layers]
     return _layered([*drawn, rule, label], title(curve_text(curve, tau)), 420)

@@ -147,8 +147,8 @@ def _with_intervals(dots: alt.Chart, table: pd.DataFrame, y: Any, colour: Any, n
         alt.Tooltip("high:Q", title="95 % high", format=".5f"),
     ]
     base = alt.Chart(table).encode(y=y, color=colour)
-    bars = base.mark_rule(strokeWidth=3).encode(x="low:Q", x2="high:Q", tooltip=tooltip)
-    means = base.mark_tick(thickness=3, size=34).encode(x="mean:Q", tooltip=tooltip)
+    bars = base.mark_rule(strokeWidth=3).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), tooltip=tooltip)
+    means = base.mark_tick(thickness=3, size=34).encode(x=alt.X("mean:Q"), tooltip=tooltip)
     chart: Any = alt.layer(dots, bars, means)
     return chart
 
@@ -166,7 +166,7 @@ def gains_chart(runs: pd.DataFrame) -> alt.LayerChart:
     x = alt.X("relative:Q", title=f"error below {baseline}'s at the same seed", axis=alt.Axis(format="+.0%"))
     seen = [alt.Tooltip("method"), alt.Tooltip("seed:Q", format="d"), alt.Tooltip("relative:Q", format="+.1%")]
     dots = alt.Chart(paired).mark_circle(size=45, opacity=0.45).encode(x=x, y=y, color=colour, tooltip=seen)
-    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(x="x:Q")
+    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(x=alt.X("x:Q"))
     chart = alt.layer(zero, _with_intervals(dots, table, y, colour, "mean gain"))
     detail = "dot: one seed; bar: the mean's 95 % interval; right is better"
     return _shown(chart, title(findings(runs)[0], detail, HALF), _HEIGHT)
@@ -238,24 +238,26 @@ def forecast_chart(
     ]
     base = alt.Chart(cells)
     tiles = base.mark_rect(stroke=QUIET, strokeWidth=0.4).encode(
-        x=x, x2="right:Q", y=y, y2="high_y:Q", color=_better(top),
+        x=x, x2=alt.X2("right:Q"), y=y, y2=alt.Y2("high_y:Q"), color=_better(top),
         tooltip=tooltip,
     )  # fmt: skip
     text = base.mark_text(fontSize=13, color=_INK).encode(
-        x="x:Q", y="y:Q", text="shown", tooltip=tooltip,
+        x=alt.X("x:Q"), y=alt.Y("y:Q"), text=alt.Text("shown"), tooltip=tooltip,
     )  # fmt: skip
     layers: list[Any] = [tiles, text]
     parts = boundary(forecast)
     if len(parts):
         layers.append(
-            alt.Chart(parts).mark_rule(strokeWidth=3.5, color=SIGNAL).encode(x="x:Q", y="y:Q", x2="x2:Q", y2="y2:Q")
+            alt.Chart(parts)
+            .mark_rule(strokeWidth=3.5, color=SIGNAL)
+            .encode(x=alt.X("x:Q"), y=alt.Y("y:Q"), x2=alt.X2("x2:Q"), y2=alt.Y2("y2:Q"))
         )
     if marked is not None and marked[0] in taus and marked[1] in rhos:
         column, row = rhos.index(marked[1]), taus.index(marked[0])
         frame = pd.DataFrame([{"left": column - 0.44, "right": column + 0.44, "low": row - 0.42, "high": row + 0.42}])
         layers.append(
             alt.Chart(frame).mark_rect(fillOpacity=0, strokeWidth=2.5, strokeDash=[4, 3], stroke=_INK)
-            .encode(x="left:Q", x2="right:Q", y="low:Q", y2="high:Q")
+            .encode(x=alt.X("left:Q"), x2=alt.X2("right:Q"), y=alt.Y("low:Q"), y2=alt.Y2("high:Q"))
         )  # fmt: skip
     finding = forecast_text(forecast)
     detail = "blue: BF-Soft better, orange: Hard; “?”: unsure; red: boundary"
@@ -343,19 +345,21 @@ def temperature_chart(forecast: pd.DataFrame, recommended: Any) -> alt.LayerChar
     percent = alt.Axis(format="+.0%")
     base = alt.Chart(frame)
     band = base.mark_area(opacity=0.25, color=COLOURS["BF-Soft"]).encode(
-        x=x, y=alt.Y("low:Q", title="error below Hard's", axis=percent), y2="high:Q"
+        x=x, y=alt.Y("low:Q", title="error below Hard's", axis=percent), y2=alt.Y2("high:Q")
     )
     line = base.mark_line(point=True, strokeWidth=2.5, color=COLOURS["BF-Soft"]).encode(
-        x=x, y="mean:Q", tooltip=[alt.Tooltip("tau:Q", format=".4g"), alt.Tooltip("mean:Q", format="+.1%")]
+        x=x, y=alt.Y("mean:Q"), tooltip=[alt.Tooltip("tau:Q", format=".4g"), alt.Tooltip("mean:Q", format="+.1%")]
     )
-    zero = alt.Chart(pd.DataFrame({"y": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(y="y:Q")
+    zero = alt.Chart(pd.DataFrame({"y": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(y=alt.Y("y:Q"))
     layers: list[Any] = [zero, band, line]
     if recommended["method"] != "Hard":
         low = max(recommended["tau_low"], float(frame["tau"].min()))
         span = pd.DataFrame([{"low": low, "high": recommended["tau_high"], "tau": recommended["tau"]}])
         if low < recommended["tau_high"]:
-            layers.insert(0, alt.Chart(span).mark_rect(opacity=0.12, color=SIGNAL).encode(x="low:Q", x2="high:Q"))
-        layers.append(alt.Chart(span).mark_rule(strokeWidth=2, color=SIGNAL).encode(x="tau:Q"))
+            layers.insert(
+                0, alt.Chart(span).mark_rect(opacity=0.12, color=SIGNAL).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+            )
+        layers.append(alt.Chart(span).mark_rule(strokeWidth=2, color=SIGNAL).encode(x=alt.X("tau:Q")))
     detail = "band: 95 % interval"
     if recommended["method"] != "Hard":
         detail += "; red: recommended τ and its range"

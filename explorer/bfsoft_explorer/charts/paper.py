@@ -109,8 +109,8 @@ def verdicts_chart(claims: pd.DataFrame) -> alt.Chart:
             ),
             x=alt.X("claims:Q", title="claims"),
             color=colour,
-            order="order:Q",
-            tooltip=["experiment", "verdict", "claims"],
+            order=alt.Order("order:Q"),
+            tooltip=[alt.Tooltip("experiment"), alt.Tooltip("verdict"), alt.Tooltip("claims")],
         )
         .properties(title=title(verdicts_text(claims), width=_HALF), height=470)
     )  # fmt: skip
@@ -140,14 +140,14 @@ def beside_chart(claims: pd.DataFrame) -> alt.LayerChart | None:
         legend=alt.Legend(orient="top", title=None),
     )  # fmt: skip
     tooltip: list[Any] = [alt.Tooltip(f"{name}:Q", format=".4g") for name in ("paper", "ours", "low", "high")]
-    base = alt.Chart(numbers).encode(y=y, tooltip=["claim", *tooltip, "verdict"])
-    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=QUIET, strokeDash=[4, 4]).encode(x="x:Q")
+    base = alt.Chart(numbers).encode(y=y, tooltip=[alt.Tooltip("claim"), *tooltip, alt.Tooltip("verdict")])
+    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=QUIET, strokeDash=[4, 4]).encode(x=alt.X("x:Q"))
     layers: list[Any] = [
         zero,
-        base.mark_text(align="left", dy=-14, color=QUIET, fontSize=12).encode(x=alt.value(0), text="claim:N"),
-        base.mark_rule(strokeWidth=2.5).encode(x=alt.X("low:Q", title=None), x2="high:Q", color=colour),
-        base.mark_circle(size=70, opacity=1).encode(x="ours:Q", color=colour),
-        base.mark_point(shape="diamond", size=110, strokeWidth=2, color=QUIET).encode(x="paper:Q"),
+        base.mark_text(align="left", dy=-14, color=QUIET, fontSize=12).encode(x=alt.value(0), text=alt.Text("claim:N")),
+        base.mark_rule(strokeWidth=2.5).encode(x=alt.X("low:Q", title=None), x2=alt.X2("high:Q"), color=colour),
+        base.mark_circle(size=70, opacity=1).encode(x=alt.X("ours:Q"), color=colour),
+        base.mark_point(shape="diamond", size=110, strokeWidth=2, color=QUIET).encode(x=alt.X("paper:Q")),
     ]
     detail = "grey diamond: the paper; dot and bar: ours with its 95 % interval"
     return _shown(layers, title(beside_text(claims), detail, _HALF), 130 + 42 * numbers["claim"].nunique())
@@ -195,17 +195,17 @@ def _lines(
     scale = alt.Scale(zero=False) if floor is None else alt.Scale(domain=[floor, float(frame["high"].max())])
     colour = alt.Color("series:N", scale=_colours(names), legend=alt.Legend(orient="top", title=None, columns=4))
     base = alt.Chart(frame)
-    tooltip: list[Any] = ["series", *(alt.Tooltip(f"{name}:Q", format=".4g") for name in (x, *_ENDS))]
+    tooltip: list[Any] = [alt.Tooltip("series"), *(alt.Tooltip(f"{name}:Q", format=".4g") for name in (x, *_ENDS))]
     layers: list[Any] = [
         base.mark_area(opacity=0.18, clip=True).encode(
-            x=across, y=alt.Y("low:Q", title=y_title, axis=y, scale=scale), y2="high:Q", color=colour
+            x=across, y=alt.Y("low:Q", title=y_title, axis=y, scale=scale), y2=alt.Y2("high:Q"), color=colour
         ),
         base.mark_line(point=alt.OverlayMarkDef(size=28, clip=True), strokeWidth=2, clip=True).encode(
             x=across, y=alt.Y("mean:Q", scale=scale), color=colour, tooltip=tooltip
         ),
     ]
     if zero:
-        rule = alt.Chart(pd.DataFrame({"y": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(y="y:Q")
+        rule = alt.Chart(pd.DataFrame({"y": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(y=alt.Y("y:Q"))
         layers.insert(0, rule)
     return _shown(layers, title(heading, detail, _HALF))
 
@@ -246,17 +246,19 @@ def crossover_chart(table: pd.DataFrame, data: str, measure: str) -> alt.LayerCh
     x = alt.X("epsilon_zcdp:Q", title="ε by the paper's formula", scale=alt.Scale(type="log", nice=True),
               axis=alt.Axis(tickCount=6, format="~g"))  # fmt: skip
     tooltip: list[Any] = [
-        "name",
+        alt.Tooltip("name"),
         *(alt.Tooltip(f"{n}:Q", format=".3g") for n in ("epsilon_zcdp", "rho", "rho_low", "rho_high")),
     ]
     base = alt.Chart(frame.dropna(subset=["epsilon_zcdp"])).encode(y=y, tooltip=tooltip)
     layers: list[Any] = []
     if data != "xor3":
         band = pd.DataFrame([{"low": PAPER_CROSSOVER[0], "high": PAPER_CROSSOVER[1]}])
-        layers.append(alt.Chart(band).mark_rect(opacity=0.18, color=QUIET).encode(x="low:Q", x2="high:Q"))
+        layers.append(
+            alt.Chart(band).mark_rect(opacity=0.18, color=QUIET).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
+        )
     layers += [
         base.mark_rule(strokeWidth=3, color=COLOURS["BF-Soft"]).encode(
-            x="epsilon_zcdp_low:Q", x2="epsilon_zcdp_high:Q"
+            x=alt.X("epsilon_zcdp_low:Q"), x2=alt.X2("epsilon_zcdp_high:Q")
         ),
         base.mark_circle(size=110, opacity=1, color=COLOURS["BF-Soft"]).encode(x=x),
     ]
@@ -299,7 +301,7 @@ def sweep_chart(table: pd.DataFrame, data: str, measure: str) -> alt.LayerChart:
     )  # fmt: skip
     names = [*dict.fromkeys(frame["series"])]
     hard = alt.Chart(frame[frame["tau"].isna()]).mark_rule(strokeDash=[6, 4], strokeWidth=1.5)
-    rules = hard.encode(y="mean:Q", color=alt.Color("series:N", scale=_colours(names)))
+    rules = hard.encode(y=alt.Y("mean:Q"), color=alt.Color("series:N", scale=_colours(names)))
     combined: Any = chart + rules
     return combined
 
@@ -336,7 +338,7 @@ def pilot_chart(table: pd.DataFrame, data: str, measure: str) -> alt.Chart:
         .encode(
             y=alt.Y("noise:N", title="pilot's noise"),
             x=alt.X("share:Q", title="signs right", scale=alt.Scale(domain=[0, 1]), axis=alt.Axis(format="%")),
-            tooltip=["noise", "right", "of"],
+            tooltip=[alt.Tooltip("noise"), alt.Tooltip("right"), alt.Tooltip("of")],
         )
         .properties(title=title(heading, "settings: policies θ × τ × ρ on Adult, 2-way error", _HALF), height=220)
     )
@@ -351,14 +353,21 @@ def policies_chart(table: pd.DataFrame, data: str, measure: str) -> alt.LayerCha
     y = alt.Y("policy:N", sort=policies, title=None, axis=alt.Axis(labelLimit=230))
     colour = alt.Color("series:N", scale=_colours(names), legend=alt.Legend(orient="top", title=None))
     offset = alt.YOffset("series:N", sort=names)
-    tooltip: list[Any] = ["policy", "series", *(alt.Tooltip(f"{n}:Q", format="+.1%") for n in _ENDS), "p_holm"]
+    tooltip: list[Any] = [
+        alt.Tooltip("policy"),
+        alt.Tooltip("series"),
+        *(alt.Tooltip(f"{n}:Q", format="+.1%") for n in _ENDS),
+        alt.Tooltip("p_holm"),
+    ]
     base = alt.Chart(frame).encode(y=y, yOffset=offset, color=colour, tooltip=tooltip)
-    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(x="x:Q")
+    zero = alt.Chart(pd.DataFrame({"x": [0.0]})).mark_rule(color=QUIET, strokeDash=[5, 4]).encode(x=alt.X("x:Q"))
     percent = alt.Axis(format="+.0%")
     layers = [
         zero,
-        base.mark_rule(strokeWidth=2.5).encode(x=alt.X("low:Q", title="error below Hard's", axis=percent), x2="high:Q"),
-        base.mark_circle(size=60, opacity=1).encode(x="mean:Q"),
+        base.mark_rule(strokeWidth=2.5).encode(
+            x=alt.X("low:Q", title="error below Hard's", axis=percent), x2=alt.X2("high:Q")
+        ),
+        base.mark_circle(size=60, opacity=1).encode(x=alt.X("mean:Q")),
     ]
     heading = f"A sure gain in {len(sure)} of {len(frame)} cases of policy and budget"
     return _shown(layers, title(heading, "right of the dashes: BF-Soft better; bar: 95 % interval", _HALF))
@@ -468,16 +477,18 @@ def moves_chart(moves: pd.DataFrame, tau: float, measure: str) -> alt.LayerChart
         axis=alt.Axis(format="~g", tickCount=6),
     )
     tooltip: list[Any] = [
-        "changed",
+        alt.Tooltip("changed"),
         *(alt.Tooltip(f"{n}:Q", format=".3g") for n in ("epsilon_zcdp", "epsilon_low", "epsilon_high")),
     ]
     base = alt.Chart(frame.dropna(subset=["epsilon_zcdp"])).encode(y=y, tooltip=tooltip)
     band = pd.DataFrame([{"low": PAPER_CROSSOVER[0], "high": PAPER_CROSSOVER[1]}])
     start = frame.iloc[:1]
     layers: list[Any] = [
-        alt.Chart(band).mark_rect(opacity=0.16, color=QUIET).encode(x="low:Q", x2="high:Q"),
-        alt.Chart(start).mark_rule(color=COLOURS["BF-Soft"], strokeDash=[5, 4]).encode(x="epsilon_zcdp:Q"),
-        base.mark_rule(strokeWidth=2.5, color=COLOURS["BF-Soft"]).encode(x="epsilon_low:Q", x2="epsilon_high:Q"),
+        alt.Chart(band).mark_rect(opacity=0.16, color=QUIET).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q")),
+        alt.Chart(start).mark_rule(color=COLOURS["BF-Soft"], strokeDash=[5, 4]).encode(x=alt.X("epsilon_zcdp:Q")),
+        base.mark_rule(strokeWidth=2.5, color=COLOURS["BF-Soft"]).encode(
+            x=alt.X("epsilon_low:Q"), x2=alt.X2("epsilon_high:Q")
+        ),
         base.mark_circle(size=70, opacity=1, color=COLOURS["BF-Soft"]).encode(x=x),
     ]
     detail = "grey band: the paper's crossovers; dashes: nothing changed; bar: 95 % bootstrap interval"

@@ -43,7 +43,11 @@ def reach_bars(policy: Policy) -> alt.Chart:
         )
     base = alt.Chart(pd.DataFrame(rows)).encode(
         y=alt.Y("attribute:N", sort=None, title=None, axis=alt.Axis(labelLimit=160)),
-        tooltip=["attribute", alt.Tooltip("reach:Q", format=".6g"), alt.Tooltip("edge", title="widest edge")],
+        tooltip=[
+            alt.Tooltip("attribute"),
+            alt.Tooltip("reach:Q", format=".6g"),
+            alt.Tooltip("edge", title="widest edge"),
+        ],
     )
     top = max(max(policy.reaches.values()), 1e-9)
     bars = base.mark_bar(height=14, cornerRadiusEnd=3).encode(
@@ -52,7 +56,7 @@ def reach_bars(policy: Policy) -> alt.Chart:
         ),
         color=alt.condition("datum.sets", alt.value(SIGNAL), alt.value(CALM)),
     )
-    labels = base.mark_text(align="left", dx=4, color=QUIET).encode(x="reach:Q", text="shown")
+    labels = base.mark_text(align="left", dx=4, color=QUIET).encode(x=alt.X("reach:Q"), text=alt.Text("shown"))
     few = len(rows) < len(policy.reaches)
     detail = f"the {len(rows)} of {len(policy.reaches)} attributes that reach furthest" if few else ""
     return (bars + labels).properties(title=title(reach_text(policy), detail, width=46), height=alt.Step(26))

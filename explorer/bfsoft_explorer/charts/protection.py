@@ -220,7 +220,7 @@ def protection_map(
     base = _on_a_grid(frame, values, width) if values.kind == "numeric" else _on_labels(frame)
     chart: Any = base.mark_rect().encode(color=colour, tooltip=tooltip)
     if values.kind != "numeric" and len(values.values) <= _LABELLED:
-        chart = chart + base.mark_text(fontSize=11, color=_INK).encode(text="shown:N", tooltip=tooltip)
+        chart = chart + base.mark_text(fontSize=11, color=_INK).encode(text=alt.Text("shown:N"), tooltip=tooltip)
     cell = "a pair of values" if width == 1 else f"the worst pair of {width} values by {width}"
     heading = title(
         protection_text(policy, attribute, vote, budget, measure, by),
@@ -239,9 +239,9 @@ def _on_a_grid(frame: pd.DataFrame, values: Any, width: int) -> alt.Chart:
     whole, axis = [starts[0], ends[-1]], alt.Axis(grid=False, tickMinStep=step)
     return alt.Chart(frame.assign(x=starts[first], x2=ends[first], y=starts[second], y2=ends[second])).encode(
         x=alt.X("x:Q", title=values.name, scale=alt.Scale(domain=whole, nice=False), axis=axis),
-        x2="x2:Q",
+        x2=alt.X2("x2:Q"),
         y=alt.Y("y:Q", title=values.name, scale=alt.Scale(domain=whole, nice=False, reverse=True), axis=axis),
-        y2="y2:Q",
+        y2=alt.Y2("y2:Q"),
     )
 
 
@@ -402,4 +402,4 @@ def _bars(base: alt.Chart, least: float, level: dict[str, Any]) -> alt.LayerChar
     x = alt.X("level:Q", **level)
     colour = alt.Color("source:N", sort=_SOURCES, scale=alt.Scale(domain=_SOURCES, range=_PALETTE), legend=None)
     bars = base.mark_bar(clip=True, size=26).encode(x=x, x2=alt.datum(least), y=y, color=colour)
-    return bars + base.mark_text(dx=5, align="left", color=QUIET).encode(x=x, y=y, text="shown:N")
+    return bars + base.mark_text(dx=5, align="left", color=QUIET).encode(x=x, y=y, text=alt.Text("shown:N"))

@@ -1,4 +1,7 @@
-"""How every chart looks: colours, titles and the parts that several charts share."""
+"""How every chart looks: colours, titles and the parts that several charts share.
+
+Every chart spells its channels as objects: Altair takes some 8 ms to make one of a bare string, and a page has dozens.
+"""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def error_curves(errors: pd.DataFrame, rounds: int) -> alt.Chart:
                 scale=alt.Scale(domain=methods, range=[[5, 4] if name == "Tab-PE" else [1, 0] for name in methods]),
                 legend=None,
             ),
-            tooltip=["method", "round", alt.Tooltip("error:Q", format=".5f")],
+            tooltip=[alt.Tooltip("method"), alt.Tooltip("round"), alt.Tooltip("error:Q", format=".5f")],
         )
         .properties(title=title(error_text(errors), "one seed; lower is better", HALF), height=340)
     )
@@ -84,7 +84,7 @@ def marginal_chart(frame: pd.DataFrame, attribute: str, numeric: bool) -> alt.Ch
     """One attribute's marginals: the data as an area or bars, each method as a line or bars beside it."""
     sources = [*dict.fromkeys(frame["source"])]
     colour = by_source("source", sources)
-    tooltip = ["value", "source", alt.Tooltip("share:Q", format=".2%")]
+    tooltip = [alt.Tooltip("value"), alt.Tooltip("source"), alt.Tooltip("share:Q", format=".2%")]
     share = alt.Y("share:Q", title="share of records", axis=alt.Axis(format="%"), stack=None)
     base = alt.Chart(frame)
     if numeric:
@@ -154,12 +154,12 @@ def vote_chart(method: str, each: Round, span: tuple[float, float] | None = None
     x = alt.X("rank:Q", title="candidate, by votes", scale=alt.Scale(domain=[1, max(2, len(frame))], nice=False))
     scale = alt.Scale(domain=[*span]) if span else alt.Scale()
     low = alt.Y("low:Q", title="votes", scale=scale)
-    noise = alt.Chart(band).mark_rect(opacity=0.18, color=QUIET).encode(y=low, y2="high:Q")
-    tooltip = ["rank", alt.Tooltip("votes:Q", format=".1f"), alt.Tooltip("noisy:Q", format=".1f")]
+    noise = alt.Chart(band).mark_rect(opacity=0.18, color=QUIET).encode(y=low, y2=alt.Y2("high:Q"))
+    tooltip = [alt.Tooltip("rank"), alt.Tooltip("votes:Q", format=".1f"), alt.Tooltip("noisy:Q", format=".1f")]
     colour = COLOURS[method]
     noisy = alt.Chart(frame).mark_point(size=9, filled=True, opacity=0.5, color=colour)
     exact = alt.Chart(frame).mark_line(strokeWidth=2.5, color=colour)
-    layers = noise + noisy.encode(x=x, y="noisy:Q", tooltip=tooltip) + exact.encode(x=x, y="votes:Q")
+    layers = noise + noisy.encode(x=x, y=alt.Y("noisy:Q"), tooltip=tooltip) + exact.encode(x=x, y=alt.Y("votes:Q"))
     detail = f"line: exact votes; dots: after noise; band: ± 2σ, σ = {words.number(each.sigma)}"
     return layers.properties(title=title(vote_text(method, each), detail, HALF), height=360)
 

@@ -1,7 +1,4 @@
-"""Charts of the temperature: what τ saves in noise, what it does to votes, and the other ways to say a budget.
-
-Channels are always spelt out as objects: Altair takes some 8 ms to make one of a bare string, and a page has dozens.
-"""
+"""Charts of the temperature: what τ saves in noise, what it does to votes, and the other ways to say a budget."""
 
 from __future__ import annotations
 
