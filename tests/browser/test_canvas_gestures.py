@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -401,16 +402,109 @@ def test_edits_are_spoken_and_parts_are_named(mount):
     expect(page.get_by_role("slider", name="Threshold θ")).to_have_count(1)
 
 
-def test_touch_joins_by_tapping_two_values(browser, harness_url):
-    context = browser.new_context(viewport={"width": 390, "height": 800}, has_touch=True)
+@pytest.fixture
+def touch(browser, harness_url):
+    """A tablet-sized page with the canvas on it, driven by fingers alone: ``touch(data)`` gives the page and a drag."""
+    context = browser.new_context(viewport={"width": 820, "height": 1100}, has_touch=True)
     page = context.new_page()
-    page.goto(harness_url)
-    page.wait_for_function("window.ready")
-    page.evaluate("data => { mount(data) }", data("workclass", bf.Edges([("Private", "Self-emp")])))
+    fingers = context.new_cdp_session(page)
+
+    def drag(*through: tuple[float, float]) -> None:
+        """Touch the first point, slide along the others in small steps, and lift; the browser may take it for a pan."""
+        points = [through[0]]
+        for (x0, y0), (x1, y1) in pairwise(through):
+            points += [(x0 + (x1 - x0) * k / 6, y0 + (y1 - y0) * k / 6) for k in range(1, 7)]
+        for at, (x, y) in enumerate(points):
+            kind = "touchMove" if at else "touchStart"
+            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+        fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    def mounted(given):
+        page.goto(harness_url)
+        page.wait_for_function("window.ready")
+        page.evaluate("data => { mount(data) }", given)
+        return page, drag
+
+    yield mounted
+    context.close()
+
+
+def test_touch_joins_by_tapping_two_values(touch):
+    page, _ = touch(data("workclass", bf.Edges([("Private", "Self-emp")])))
     value(page, "State-gov").tap()
     value(page, "Never-worked").tap()
     assert last_rule(page) == {"edges": [[0, 1], [3, 5]]}
-    context.close()
+
+
+def test_touch_joins_by_dragging_from_value_to_value_and_erases_by_a_tap_on_the_arc(touch):
+    page, drag = touch(data())
+    drag(centre(value(page, 30)), (400, 100), centre(value(page, 60)))
+    assert last_rule(page) == {"edges": [[13, 43]]}
+    page.touchscreen.tap(*on_arc(page, 30, 60))
+    assert last_rule(page) is None
+
+
+@pytest.mark.parametrize("attribute", ["age", "workclass", "job"])
+def test_the_lasso_makes_a_block_by_touch_on_every_kind_of_attribute(touch, attribute):
+    page, drag = touch(data(attribute))
+    first, last = {
+        "age": (30, 40),
+        "workclass": ("Self-emp", "State-gov"),
+        "job": ("management", "housemaid"),
+    }[attribute]
+    page.locator("[data-action=lasso]").tap()
+    expect(page.locator("[data-action=lasso]")).to_have_attribute("aria-pressed", "true")
+    (x0, y0), (x1, y1) = centre(value(page, first)), centre(value(page, last))
+    # numbers stand side by side, rows below each other: across them, beginning and ending beside them
+    ends = [(x0 - 3, y0 - 60), (x1 + 3, y1 + 10)] if attribute == "age" else [(x0 + 150, y0 - 4), (x1 - 30, y1 + 4)]
+    drag(*ends)
+    members = {"age": [*range(13, 24)], "workclass": [1, 2, 3], "job": [1, 2, 3]}[attribute]
+    assert last_rule(page) == {"blocks": [members]}
+
+
+def test_the_lasso_gathers_cards_by_touch(touch):
+    page, drag = touch(data("workclass", bf.Blocks([["Private", "Self-emp"]])))
+    page.locator("[data-action=lasso]").tap()
+    (x0, y0), (x1, y1) = centre(value(page, "Local-gov")), centre(value(page, "Without-pay"))
+    drag((x0 - 4, y0 - 4), (x1 + 4, y1 + 4))
+    assert last_rule(page) == {"blocks": [[0, 1], [2, 3, 4]]}
+    page.locator("[data-action=lasso]").tap()
+    drag(centre(value(page, "Never-worked")), centre(value(page, "Private")))
+    assert last_rule(page) == {"blocks": [[0, 1, 5], [2, 3, 4]]}
+
+
+def test_a_finger_without_the_lasso_scrolls_the_page_and_changes_nothing(touch):
+    page, drag = touch(data(rule=bf.Edges([(20, 25)])))
+    page.add_style_tag(content="body { padding-bottom: 2000px; }")
+    box = page.locator(".bf-stage").bounding_box()
+    drag((box["x"] + 600, box["y"] + 120), (box["x"] + 600, box["y"] - 100))
+    page.wait_for_function("scrollY > 0")
+    assert not commits(page)
+
+
+def test_the_lasso_is_put_away_by_its_button_by_escape_and_with_the_attribute(mount):
+    page = mount(data())
+    lasso = page.locator("[data-action=lasso]")
+    lasso.click()
+    page.keyboard.press("Escape")
+    expect(lasso).to_have_attribute("aria-pressed", "false")
+    lasso.click()
+    lasso.click()
+    expect(lasso).to_have_attribute("aria-pressed", "false")
+    press_at(page, centre(value(page, 20)), centre(value(page, 40)))
+    page.mouse.up()
+    assert last_rule(page) == {"edges": [[3, 23]]}
+    lasso.click()
+    page.evaluate("data => { mount(data) }", data("workclass"))
+    expect(lasso).to_have_attribute("aria-pressed", "false")
+
+
+def test_a_policy_without_edges_promises_nothing(mount):
+    page = mount(data())
+    expect(page.locator("[data-readout=epsilon]")).to_have_text("no promise")
+    press_at(page, centre(value(page, 20)), centre(value(page, 40)))
+    page.mouse.up()
+    expect(page.locator("[data-readout=epsilon]")).to_have_text(re.compile(r"0\.\d+"))
 
 
 # --- data from Python --------------------------------------------------------------------------------------------

@@ -485,7 +485,7 @@ class ArcView {
   }
 
   out(i, j) {
-    return this.n < 2 ? 0 : this.depth * (Math.abs(i - j) / (this.n - 1)) ** 0.4;
+    return this.n < 2 ? 0 : this.depth * (Math.abs(i - j) / (this.n - 1)) ** 0.3;
   }
 
   paint(edges, widest) {
@@ -922,10 +922,30 @@ class CardsView {
     this.nodes = this.attribute.values.map((label, i) =>
       element("button", { type: "button", class: "bf-value bf-chip", "data-value": label, "data-index": i, tabindex: "-1" }, String(label)),
     );
+    this.loop = element("i", { class: "bf-loop", hidden: true });
   }
 
   resize() {}
   highlight() {}
+
+  /** The values whose cards' names the rectangle between two points touches. */
+  within(from, to) {
+    const ground = this.node.getBoundingClientRect();
+    const [left, right] = [Math.min(from.x, to.x), Math.max(from.x, to.x)];
+    const [top, bottom] = [Math.min(from.y, to.y), Math.max(from.y, to.y)];
+    const touched = (node) => {
+      const box = node.getBoundingClientRect();
+      return box.left - ground.left <= right && box.right - ground.left >= left && box.top - ground.top <= bottom && box.bottom - ground.top >= top;
+    };
+    return this.nodes.flatMap((node, i) => (touched(node) ? [i] : []));
+  }
+
+  lasso(from, to) {
+    this.loop.hidden = !from;
+    if (!from) return;
+    const box = { left: Math.min(from.x, to.x), top: Math.min(from.y, to.y), width: Math.abs(to.x - from.x), height: Math.abs(to.y - from.y) };
+    for (const [name, pixels] of Object.entries(box)) this.loop.style[name] = `${pixels}px`;
+  }
   rubber() {}
   nameWidest() {}
 
@@ -953,7 +973,7 @@ class CardsView {
       element("h4", { class: "bf-card-head" }, element("b", {}, "On their own"), alone.length ? "joined to nothing" : "pull a value here to part it"),
       element("div", { class: "bf-chips" }, ...alone.map((i) => this.nodes[i])),
     );
-    this.node.replaceChildren(...cards, apart);
+    this.node.replaceChildren(...cards, apart, this.loop);
     focused?.focus({ preventScroll: true });
   }
 
@@ -1235,6 +1255,14 @@ class Canvas {
     this.commit(MODES[mode].hint);
   }
 
+  /** With the lasso in hand every drag goes around values: the way without a Shift key, as on a tablet. */
+  takeLasso(taken) {
+    this.lassoing = taken;
+    this.lassoButton.setAttribute("aria-pressed", String(taken));
+    this.stage.classList.toggle("is-lassoing", taken);
+    this.status.textContent = taken ? "Drag around values to make a block of them; press Lasso again, or Escape, to put it away." : "";
+  }
+
   changeMode(mode) {
     if (this.mode === mode) return;
     this.mode = mode;
@@ -1282,11 +1310,13 @@ class Canvas {
     this.undoButton = action("undo", "Undo", () => this.undo());
     this.redoButton = action("redo", "Redo", () => this.redo());
     this.clearButton = action("clear", "Clear", () => this.clear());
+    this.lassoButton = action("lasso", "Lasso", () => this.takeLasso(!this.lassoing));
+    this.lassoButton.title = "Drag around values to make a block of them (also: drag with Shift held)";
     const bar = element(
       "div", { class: "bf-bar" },
       this.chooser(),
       element("div", { class: "bf-modes", role: "group", "aria-label": "How values are joined" }, ...Object.values(this.modeButtons)),
-      element("div", { class: "bf-actions" }, this.undoButton, this.redoButton, this.clearButton),
+      element("div", { class: "bf-actions" }, this.lassoButton, this.undoButton, this.redoButton, this.clearButton),
     );
     this.stage = element("div", { class: "bf-stage" });
     this.summary = element("p", { class: "bf-summary" });
@@ -1302,6 +1332,9 @@ class Canvas {
     this.stage.addEventListener("pointermove", (event) => this.moved(event));
     this.stage.addEventListener("pointerup", (event) => this.up(event));
     this.stage.addEventListener("pointercancel", () => this.cancel());
+    // within SVG browsers pass over touch-action: a finger that draws must be kept from panning the page here
+    const keep = (event) => this.drag && this.drag.kind !== "erase" && event.preventDefault();
+    this.stage.addEventListener("touchstart", keep, { passive: false });
     this.stage.addEventListener("pointerleave", () => this.hover(null));
     // a screen reader may click without any pointer; such a click carries no count
     this.stage.addEventListener("click", (event) => {
@@ -1311,6 +1344,7 @@ class Canvas {
     this.stage.addEventListener("focusin", (event) => this.focused(event));
     this.stage.addEventListener("focusout", () => this.hover(null));
     this.view = null;
+    this.takeLasso(false);
     this.showMode();
     this.resizer.observe(this.stage);
     this.refresh();
@@ -1332,9 +1366,9 @@ class Canvas {
       ["attribute-reach", `Reach of ${name}`, "weight × widest δ"],
       ["l1", "L1 bound", "2 tanh(r / 2τ)"],
       ["l2", "L2 bound", "√2 tanh(r / 2τ)"],
-      ["budget-factor", "Budget factor", "1 / q², for equal noise"],
+      ["budget-factor", "Budget factor", ""],
     ];
-    if (this.data.rho) wanted.push(["epsilon", "ε, exact", `ρ ${brief(this.data.rho)}, δ ${brief(this.data.delta)}`]);
+    if (this.data.rho) wanted.push(["epsilon", "ε, exact", ""]);
     this.outputs = {};
     this.notes = {};
     return element(
@@ -1507,7 +1541,13 @@ class Canvas {
     put("ratio", numbers.ratio);
     put("budget-factor", numbers.factor);
     put("epsilon", numbers.epsilon);
+    const silent = numbers.l2 === 0; // a release without noise spends no budget and promises nothing
     this.notes.reach.textContent = numbers.setBy ? `set by ${numbers.setBy}` : "no edges anywhere";
+    this.notes["budget-factor"].textContent = silent ? "no noise is added" : "1 / q², for equal noise";
+    if (this.notes.epsilon) {
+      if (silent) this.outputs.epsilon.textContent = "no promise";
+      this.notes.epsilon.textContent = silent ? "without edges there is no noise" : `ρ ${brief(this.data.rho)}, δ ${brief(this.data.delta)}`;
+    }
     if (this.data.participation) {
       this.notes.l1.textContent = "floor 1: participation";
       this.notes.l2.textContent = "floor 1: participation";
@@ -1550,13 +1590,14 @@ class Canvas {
 
   down(event) {
     if (event.button !== 0 || this.drag) return;
-    if (this.view instanceof CardsView) return this.lift(event);
-    const coarse = event.pointerType === "touch";
     const at = this.point(event);
-    const value = this.view.valueAt(at, coarse);
+    const around = event.shiftKey || this.lassoing;
+    if (this.view instanceof CardsView && !around) return this.lift(event);
+    const coarse = event.pointerType === "touch";
+    const value = around ? null : this.view.valueAt(at, coarse);
     this.hoverAt = null; // a hover still due would speak over what this press is about to say
     if (event.target.closest?.(".bf-branch, .bf-cross")) return;
-    if (event.shiftKey) this.drag = { kind: "lasso", from: at };
+    if (around) this.drag = { kind: "lasso", from: at };
     else if (value !== null) this.drag = { kind: this.mode === "blocks" ? "span" : "edge", value };
     else {
       const edge = this.view.edgeAt(at, this.edges, coarse);
@@ -1630,7 +1671,6 @@ class Canvas {
 
   endDrag() {
     this.drag = null;
-    if (this.view instanceof CardsView) return;
     this.view.rubber(null);
     this.view.lasso(null);
     this.view.mark("is-target", []);
@@ -1808,6 +1848,7 @@ class Canvas {
       if (this.drag) return this.cancel();
       this.picked = null;
       this.chosen = [];
+      if (this.lassoing) this.takeLasso(false);
       this.refresh();
       return;
     }
