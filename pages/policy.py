@@ -49,6 +49,13 @@ if st.session_state.get("policy:attribute") not in names:
 
 left, right = st.columns([2.4, 1], gap="large")
 with left:
+    st.markdown(
+        "An **edge** joins two values that must stay hard to tell apart in anybody's record. Draw what to protect: the "
+        "shorter the longest edge, the less noise it takes.",
+        help="Blowfish privacy protects exactly the substitutions that a policy's edges list, one attribute at a time. "
+        "The longest edge is the policy's *reach* r, in the distance that votes go by; the noise ratio is "
+        "q = tanh(r / 2τ) at temperature τ.",
+    )
     # Many attributes would fill the page with buttons; a list that can be searched holds any number.
     few = len(names) <= MOST_BUTTONS
     attribute = (partial(st.segmented_control, wrap=True) if few else st.selectbox)(
@@ -96,8 +103,9 @@ if undoable:
     row = st.container(horizontal=True, vertical_alignment="center")
     row.markdown(f":material/check: Done. {applied[0].action}.", width="content")
     row.button("Undo", on_click=undo, args=(applied[1],), icon=":material/undo:", key="policy:undo:button")
-for start in range(0, len(offered), 3):
-    for column, change in zip(st.columns(3), offered[start : start + 3], strict=False):
+across = 2 if len(offered) in (2, 4) else 3
+for start in range(0, len(offered), across):
+    for column, change in zip(st.columns(across), offered[start : start + across], strict=False):
         with column.container(border=True, height="stretch"):
             numbers = words.suggestion(change, scenario.policy, vote)
             st.markdown(f"**{change.action}**  \n{numbers}")

@@ -46,7 +46,7 @@ def _epsilon(budget: bf.Budget, noisy: bool) -> tuple[str, str, str]:
     """A budget is a promise only where there is noise to spend it on."""
     if not noisy:
         return "ε", "no promise", "the policy has no edges, so a release under it has no noise and protects nobody"
-    said = f"{words.number(budget.epsilon)} at δ = {budget.delta:g}"
+    said = f"{words.number(budget.epsilon)} at δ = {words.number(budget.delta)}"
     return "ε", said, f"{budget.epsilon!r}, exact; ρ = {budget.rho!r}"
 
 

@@ -22,7 +22,8 @@ def number(value: float, digits: int = 3) -> str:
         decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
         text = f"{value:,.{decimals}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
-    return f"{value:.{digits - 1}e}"
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
 
 
 def plain(text: str) -> str:
@@ -162,7 +163,7 @@ def whole_release(policy: Policy, vote: SoftVote, budget: Budget) -> str:
     worst = budget.rho * (full_sensitivity(vote).l2 / noise) ** 2
     return (
         f"Even for pairs that the policy does not list, the release is {number(worst)}-zCDP: "
-        f"ε at most {number(exact_epsilon(worst, budget.delta))} at δ = {budget.delta:g}, and an attacker who knows "
-        f"all else tells two values apart at most {number(100 * float(attacker_success(worst)))} % of the time "
+        f"ε at most {number(exact_epsilon(worst, budget.delta))} at δ = {number(budget.delta)}, and an attacker who "
+        f"knows all else tells two values apart at most {number(100 * float(attacker_success(worst)))} % of the time "
         "(50 % is guessing)."
     )

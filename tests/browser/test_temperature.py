@@ -167,7 +167,7 @@ def test_the_keyboard_turns_the_dial_and_hands_over_when_the_key_comes_up(page, 
 def test_any_temperature_can_be_typed_and_none_that_is_impossible(page, app_url):
     open_page(page, app_url)
     field = page.locator("input[name=tau]")
-    for typed, shown in (("1e-9", "1.00e-09"), ("1000", "1,000"), ("0.0123456789", "0.0123")):
+    for typed, shown in (("1e-9", "1e-9"), ("1000", "1,000"), ("0.0123456789", "0.0123")):
         field.fill(typed)
         field.press("Enter")
         expect_strip(page, shown)

@@ -424,7 +424,7 @@ def epsilon_chart(budget: Budget) -> alt.LayerChart:
     marks = [10.0**power for power in range(round(math.log10(rhos[0])), round(math.log10(rhos[-1])) + 1)]
     scale = alt.Scale(type="log", nice=False)
     x = alt.X("rho:Q", title="ρ (zCDP, log scale)", scale=scale, axis=alt.Axis(values=marks, format="~g"))
-    y = _powers(f"ε at δ = {budget.delta:g}", frame["epsilon"], "epsilon:Q")
+    y = _powers(f"ε at δ = {words.number(budget.delta)}", frame["epsilon"], "epsilon:Q")
     colour = alt.Color(
         "by:N",
         scale=alt.Scale(domain=order, range=[QUIET, SOFT]),
