@@ -27,7 +27,7 @@ from bfsoft.synthesis import random_candidates
 from bfsoft_explorer import state
 from bfsoft_explorer.background import Answer
 from bfsoft_explorer.charts import boundaries as charts
-from bfsoft_explorer.drawing import show_chart
+from bfsoft_explorer.drawing import number_field, show_chart
 from bfsoft_explorer.plane._contract import PlaneEdit
 from bfsoft_explorer.plane.streamlit_plane import boundary_plane
 
@@ -169,9 +169,9 @@ def candidate_controls() -> None:
     if view["source"] == "random":
         row = st.columns(2, gap="small", vertical_alignment="bottom")
         with row[0]:
-            kept(st.number_input, "How many", "many", min_value=1, max_value=5_000, step=1)
+            kept(number_field, "How many", "many", min_value=1, max_value=5_000, step=1)
         with row[1]:
-            kept(st.number_input, "Seed", "seed", min_value=0, max_value=2**31 - 1, step=1)
+            kept(number_field, "Seed", "seed", min_value=0, max_value=2**31 - 1, step=1)
         st.button("Draw others", icon=":material/casino:", on_click=draw_anew, width="stretch")
     elif view["source"] == "drawn":
         if len(names) > 1:
@@ -238,7 +238,7 @@ def record_control(name: str) -> None:
         whole = all(isinstance(bound, int) for bound in (attribute.low, attribute.high, attribute.step))
         number: Callable[[Any], Any] = int if whole else float
         st.session_state[key] = number(values[code])
-        st.number_input(
+        number_field(
             label, min_value=number(attribute.low), max_value=number(attribute.high), step=number(attribute.step),
             **options,
         )  # fmt: skip
@@ -376,7 +376,7 @@ def the_walk(_: Answer | None) -> None:
                 format_func=lambda code: str(attribute.values[code]),
             )  # fmt: skip
         else:
-            kept(st.number_input, f"from {attribute.values[start]} to value number", "to", min_value=0, max_value=last)
+            kept(number_field, f"from {attribute.values[start]} to value number", "to", min_value=0, max_value=last)
     change, bars = st.columns([1.25, 1], gap="large")
     show_chart(change, charts.walk_chart(walked, view["to"], edge_bound), charts.walk_text(walked, view["to"]))
     show_chart(bars, charts.walk_votes_chart(walked, view["to"]), charts.walk_votes_text(walked, view["to"]))

@@ -69,7 +69,10 @@ def starting_points() -> None:
 
 
 def show_guesses(name: str, frame: pd.DataFrame, guesses: list[Guess]) -> None:
-    st.markdown(f"**{name}**: {len(frame):,} rows, {len(guesses)} columns. What they look like; nothing is taken yet.")
+    st.markdown(
+        f"**{name}**: {words.counted(len(frame), 'row')}, {words.counted(len(guesses), 'column')}. "
+        "What they look like; nothing is taken yet."
+    )
     table = pd.DataFrame(
         {
             "Use": [each.included for each in guesses],
@@ -86,7 +89,7 @@ def show_guesses(name: str, frame: pd.DataFrame, guesses: list[Guess]) -> None:
     chosen = [each for each, use in zip(guesses, edited["Use"], strict=True) if use]
     row = st.container(horizontal=True, vertical_alignment="center")
     row.button(
-        f"Start with {len(chosen)} {'attribute' if len(chosen) == 1 else 'attributes'}", on_click=take_guesses,
+        f"Start with {words.counted(len(chosen), 'attribute')}", on_click=take_guesses,
         args=(chosen, frame), type="primary", disabled=not chosen, key="domain:take",
     )  # fmt: skip
     row.button("Discard", on_click=lambda: st.session_state.pop(GUESSED, None), key="domain:discard")
@@ -207,7 +210,9 @@ def data_status() -> None:
         return
     if records is not None:
         name = "Your table" if state.own_table() is not None else f"The sample {state.scenario().data}"
-        st.markdown(f":material/table_chart: {name}: {records.n:,} records, {len(records.codes):,} different ones.")
+        st.markdown(
+            f":material/table_chart: {name}: {words.counted(records.n, 'record')}, {len(records.codes):,} different."
+        )
     else:
         st.markdown(":material/table_chart: No table to run on; policies and bounds need none.")
 

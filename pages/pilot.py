@@ -10,10 +10,10 @@ import streamlit as st
 import bfsoft as bf
 from bfsoft.errors import BFSoftError
 from bfsoft.experiments import Pilot
-from bfsoft_explorer import state
+from bfsoft_explorer import state, words
 from bfsoft_explorer.charts import experiments as charts
 from bfsoft_explorer.data_choice import choose_data
-from bfsoft_explorer.drawing import show_chart
+from bfsoft_explorer.drawing import number_field, show_chart
 from bfsoft_explorer.jobs import FEW_SEEDS, Forecast, PilotAsked, order, orders, small_grid
 
 JOB, VIEW = "pilot:job", "pilot:view"
@@ -119,7 +119,7 @@ def numbers(label: str, name: str, explained: str) -> None:
 def controls() -> None:
     choose_data("pilot")
     kept(
-        st.number_input, "Records in the private table", "private",
+        number_field, "Records in the private table", "private",
         view["private"] or (records.n if records is not None else None), min_value=1, max_value=2**40, step=1,
         placeholder="how many", help="Taken as public. The pilot scales its noise by the public table's size over "
         "this, so that noise against votes is what the private run will see.",
@@ -129,7 +129,7 @@ def controls() -> None:
     row = st.columns(2, gap="small")
     with row[0]:
         kept(
-            st.number_input, "Seeds", "seeds", view["seeds"], min_value=2, max_value=200, step=1,
+            number_field, "Seeds", "seeds", view["seeds"], min_value=2, max_value=200, step=1,
             help="Runs of every setting. More seeds narrow the intervals and take longer.",
         )  # fmt: skip
     given = orders(scenario.policy)
@@ -144,7 +144,8 @@ def controls() -> None:
     asked = asked_now()
     runs = Forecast.per_seed(records.n, asked) * asked.seeds
     st.caption(
-        f"{runs:,} runs of {scenario.rounds} rounds, {scenario.size:,} records each; other settings are the scenario's."
+        f"{words.counted(runs, 'run')} of {words.counted(scenario.rounds, 'round')}, "
+        f"{words.counted(scenario.size, 'record')} each; other settings are the scenario's."
     )
 
 

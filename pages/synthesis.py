@@ -13,7 +13,7 @@ from bfsoft_explorer import shares, state, words
 from bfsoft_explorer.charts import experiments
 from bfsoft_explorer.charts import synthesis as charts
 from bfsoft_explorer.data_choice import choose_data
-from bfsoft_explorer.drawing import show_chart
+from bfsoft_explorer.drawing import number_field, show_chart
 from bfsoft_explorer.jobs import Comparison, RepeatAsked, Repeats, orders
 
 JOB, REPEATS, METHODS = "synthesis:job", "synthesis:repeats", "synthesis:methods"
@@ -21,6 +21,7 @@ SECTION, ORDER, ATTRIBUTE, AT = "synthesis:section", "synthesis:k", "synthesis:a
 ACROSS, DOWN, SEEDS = "synthesis:across", "synthesis:down", "synthesis:seeds"
 SECTIONS = ["Comparison", "Votes", "Two attributes", "Candidates moving", "Over seeds"]
 FIRST = ["Hard", "BF-Soft"]
+FEW_SEEDS = 8
 MAKES = {"Hard": lambda tau: bf.hard(), "BF-Soft": bf.bf_soft, "Tab-PE": lambda tau: bf.tab_pe()}
 WHAT = {
     "Hard": "one vote a record, noise by the policy",
@@ -75,7 +76,7 @@ def repeat() -> None:
     if records is None:
         return
     now = state.scenario()
-    seeds = range(now.seed, now.seed + int(st.session_state.get(SEEDS) or 8))
+    seeds = range(now.seed, now.seed + int(st.session_state.get(SEEDS) or FEW_SEEDS))
     st.session_state[REPEATS] = Repeats(RepeatAsked(now, tuple(methods()), tuple(seeds)), records)
     st.session_state[REPEATS].wait(0.3)
 
@@ -89,6 +90,8 @@ def controls() -> None:
         "Methods", [*MAKES], selection_mode="multi", default=FIRST, key=METHODS,
         persist_state="session", help="\n\n".join(f"**{name}**: {what}." for name, what in WHAT.items()),
     )  # fmt: skip
+    if not methods():
+        st.caption(":material/arrow_upward: Choose at least one method to run.")
     state.show("synthesis", methods=[method.name for method in methods()])
     row = st.columns([1.25, 1], gap="small", vertical_alignment="bottom")
     by = row[0].segmented_control(
@@ -98,21 +101,21 @@ def controls() -> None:
     with row[1]:
         if by == "ρ":
             state.bound(
-                st.number_input, "ρ", "rho", min_value=1e-9, max_value=1e6, format="%.4g", step=None,
+                number_field, "ρ", "rho", min_value=1e-9, max_value=1e6, format="%.4g", step=None,
                 to_widget=lambda rho: rho if rho is not None else scenario.budget.rho, label_visibility="collapsed",
             )  # fmt: skip
         else:
             state.bound(
-                st.number_input, "ε", "epsilon", min_value=1e-6, max_value=1e4, format="%.4g", step=None,
+                number_field, "ε", "epsilon", min_value=1e-6, max_value=1e4, format="%.4g", step=None,
                 to_widget=lambda epsilon: epsilon if epsilon is not None else scenario.budget.epsilon,
                 label_visibility="collapsed",
             )  # fmt: skip
     state.bound(
-        st.number_input, "Temperature τ", "tau", min_value=1e-6, max_value=1e3, format="%g", step=None,
+        number_field, "Temperature τ", "tau", min_value=1e-6, max_value=1e3, format="%g", step=None,
         help="Of BF-Soft's vote, in units of distance: higher needs less noise and smooths more.",
     )  # fmt: skip
     state.bound(
-        st.number_input, "Records to make (m)", "size", min_value=1, max_value=20_000, step=64,
+        number_field, "Records to make (m)", "size", min_value=1, max_value=20_000, step=64,
         help="Also the number of candidates in every round.",
     )  # fmt: skip
     row = st.columns(2, gap="small")
@@ -120,13 +123,13 @@ def controls() -> None:
         rounds_control()
     with row[1]:
         state.bound(
-            st.number_input, "Seed", "seed", min_value=0, max_value=2**31 - 1, step=1,
+            number_field, "Seed", "seed", min_value=0, max_value=2**31 - 1, step=1,
             help="All methods share it: same first candidates, same noise draws.",
         )  # fmt: skip
     with st.expander("More settings"):
         shares_control()
         state.bound(
-            st.number_input, "Threshold H", "threshold", min_value=0.0, max_value=1e9, format="%g", step=None,
+            number_field, "Threshold H", "threshold", min_value=0.0, max_value=1e9, format="%g", step=None,
             help="Subtracted from every noisy vote before clipping at 0, in records. 0 leaves votes as they are.",
         )  # fmt: skip
         state.bound(
@@ -142,7 +145,7 @@ def controls() -> None:
 
 def rounds_control() -> None:
     state.bound(
-        st.number_input, "Rounds", "rounds", min_value=1, max_value=200, step=1,
+        number_field, "Rounds", "rounds", min_value=1, max_value=200, step=1,
         also=lambda rounds: {"shares": shares.for_rounds(state.scenario().shares, rounds)},
     )  # fmt: skip
 
@@ -226,8 +229,9 @@ def waiting() -> None:
         return
     st.subheader(f"{' and '.join(chosen)}, same data, same seed", anchor=False)
     st.markdown(
-        f"Press **Run**: {scenario.rounds} rounds make {scenario.size:,} records by every method. Records vote for "
-        "candidates, noise is added to the votes, and the winners mutate. Under this policy BF-Soft adds "
+        f"Press **Run**: {words.counted(scenario.rounds, 'round')} of voting and "
+        f"{words.counted(scenario.size, 'record')} made by every method. Records vote for candidates, noise is added "
+        "to the votes, and the winners mutate. Under this policy BF-Soft adds "
         f"**{words.number(q)}** times Hard's noise; whether that makes a better table, the run shows."
     )
 
@@ -310,7 +314,8 @@ def comparison(done: Comparison) -> None:
     marginals = charts.marginal_frame(done.fidelity, attribute, tables)
     numeric = done.scenario.domain[attribute].kind == "numeric"
     left, right = st.columns(2, gap="large")
-    show_chart(left, charts.error_curves(errors, done.scenario.rounds), charts.error_text(errors))
+    rounds = done.scenario.rounds
+    show_chart(left, charts.error_curves(errors, rounds), charts.error_text(errors, rounds))
     show_chart(right, charts.marginal_chart(marginals, attribute, numeric), charts.marginal_text(marginals, attribute))
     if not done.running:
         downloads(done)
@@ -386,11 +391,12 @@ def downloads(done: Comparison) -> None:
 def over_seeds() -> None:
     row = st.columns([2.3, 0.8, 1.2, 1.2], gap="small", vertical_alignment="bottom")
     k = order_control(row[0], orders((repeats.asked.scenario if repeats is not None else scenario).policy))
-    seeds = row[1].number_input(
-        "Seeds", min_value=2, max_value=500, value=8, step=1, key=SEEDS, persist_state="session",
+    st.session_state.setdefault(SEEDS, FEW_SEEDS)
+    seeds = number_field(
+        "Seeds", row[1], min_value=2, max_value=500, step=1, key=SEEDS, persist_state="session",
         help="How many runs of each method, at the seed set on the left and those after it.",
     )  # fmt: skip
-    state.show("synthesis", seeds=int(seeds))
+    state.show("synthesis", seeds=int(seeds or FEW_SEEDS))
     if row[2].button(
         "Repeat over seeds",
         icon=":material/replay:",

@@ -13,7 +13,7 @@ from bfsoft.synthesis import random_candidates
 from bfsoft.temperature import Drowning, drowning, round_noise, signal, temperatures, vote_profile
 from bfsoft_explorer import shares, state, words
 from bfsoft_explorer.charts import temperature as charts
-from bfsoft_explorer.drawing import show_chart
+from bfsoft_explorer.drawing import number_field, show_chart
 from bfsoft_explorer.temperature_dial.streamlit_dial import temperature_dial
 
 RANDOM = "random"
@@ -168,7 +168,7 @@ def amount(place: Any, label: str, name: str, value: float, take: Callable[[floa
         except BFSoftError as error:
             state.notify(str(error))
 
-    place.number_input(label, key=key, min_value=0.0, step=float(step), format="%.6g", on_change=changed, help=help)
+    number_field(label, place, key=key, min_value=0.0, step=float(step), format="%.6g", on_change=changed, help=help)
 
 
 def show_budget() -> None:
@@ -201,7 +201,7 @@ def show_budget() -> None:
     parts = st.columns([1, 2.2, 1.6], gap="medium", vertical_alignment="bottom")
     with parts[0]:
         state.bound(
-            st.number_input, "Rounds", "rounds", min_value=1, max_value=1_000, step=1,
+            number_field, "Rounds", "rounds", min_value=1, max_value=1_000, step=1,
             also=lambda rounds: {"shares": shares.for_rounds(state.scenario().shares, rounds)},
             help="Each round of a synthesis spends a part of ρ; more rounds mean more noise in each.",
         )  # fmt: skip

@@ -7,7 +7,7 @@ import streamlit as st
 import bfsoft as bf
 from bfsoft.errors import BFSoftError
 
-from . import state
+from . import state, words
 
 # The uploader's file leaves with the page; a new number makes an empty uploader where its file is no longer used.
 _FRESH = "data:fresh"
@@ -23,7 +23,7 @@ def choose_data(page: str) -> None:
         options.insert(0, now or "")
     key = f"{page}:data"
     st.session_state[key] = now or ""
-    names = {_OWN: f"your table ({own.n:,} records)" if own is not None else "", "": "none yet"}
+    names = {_OWN: f"your table ({words.counted(own.n, 'record')})" if own is not None else "", "": "none yet"}
     st.selectbox(
         "Data", options, key=key, format_func=lambda name: names.get(name, name), on_change=_take_sample, args=(key,),
         help="A sample brings its own domain, policy and settings; the browser's back button returns to those before.",
@@ -37,6 +37,8 @@ def choose_data(page: str) -> None:
             help="It stays in memory for this session only: never on disk, never in the link. Errors are read off it "
             "exactly, so it must be public.",
         )  # fmt: skip
+        if own is not None:
+            st.caption("Held in memory alone: a reload of this page in the browser forgets it.")
         st.toggle(
             "Move numbers outside the grid to the nearest value", key=clip_key, persist_state="session",
             on_change=_bring, args=(upload_key, clip_key, False),

@@ -1,8 +1,10 @@
-"""How a page shows a chart: quickly, and with its finding as the text that a screen reader reads."""
+"""What pages draw with: charts, quickly and with their finding in words, and fields that can be emptied safely."""
 
 from __future__ import annotations
 
 from typing import Any
+
+import streamlit as st
 
 
 class _Unchecked:
@@ -26,3 +28,11 @@ def show_chart(place: Any, chart: Any, finding: str) -> None:
     if not finding:
         raise ValueError("a chart needs its finding in words, for those who do not see it")
     place.altair_chart(_Unchecked(chart), alt=finding)
+
+
+def number_field(label: str, place: Any = st, **options: Any) -> Any:
+    """A number input over a value in session state, under its ``key``; None while the user has emptied it.
+
+    Streamlit's own gives the least number it takes when it is emptied: a temperature of 1e-6, say, asked for by nobody.
+    """
+    return place.number_input(label, value=None, **options)

@@ -17,6 +17,7 @@ from .notebook import notebook
 
 _MOST_DIFFERENCES, _SHORT, _LONGEST_CELL = 12, 4, 60
 _FILE = "menu:other"  # the scenario of a file that was brought, with its name
+_MENU, _FAULT = "menu", "menu:fault"
 # Only what Streamlit has no layout for: labels and values flowing in one line. !important outdoes its list margins.
 _STYLE = """<style>
 .bfsoft-strip {display: flex; flex-wrap: wrap; gap: 0.15rem 1.4rem; font-size: 0.875rem;}
@@ -51,10 +52,13 @@ def _epsilon(budget: bf.Budget, noisy: bool) -> tuple[str, str, str]:
 
 
 def data_name() -> str:
-    """What the strip calls the data: a sample's name, or the user's own table."""
+    """What the strip calls the data: a sample's name, the user's own table, or a file's that a scenario names."""
     if state.own_table() is not None:
         return "your table"
-    return state.scenario().data or "none chosen"
+    data = state.scenario().data
+    if not data:
+        return "none chosen"
+    return data if data in bf.samples() else f"{data} (not here)"
 
 
 def show_strip(page: str = "policy") -> None:
@@ -65,7 +69,11 @@ def show_strip(page: str = "policy") -> None:
         for label, value, full in facts(state.scenario(), data_name())
     )
     row.html(f'{_STYLE}<dl class="bfsoft-strip" aria-label="The scenario">{items}</dl>', width="stretch")
-    with row.popover("Scenario", icon=":material/folder_open:", help="Open, save or share all that is set"):
+    # It tracks whether it is open only so that opening a scenario can close it.
+    with row.popover(
+        "Scenario", icon=":material/folder_open:", help="Open, save or share all that is set", key=_MENU,
+        on_change="rerun",
+    ):  # fmt: skip
         _menu(page)
     notice = state.take_notice()
     if notice:
@@ -99,6 +107,8 @@ def _menu(page: str) -> None:
     ready = _ready()
     chosen = st.selectbox("Open a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
     st.file_uploader("Or a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_read_file)
+    if st.session_state.get(_FAULT):
+        st.error(st.session_state[_FAULT], icon=":material/error:")
     _compare(*(st.session_state.get(_FILE) or (chosen, state.ready_scenario(chosen))))
 
 
@@ -111,7 +121,7 @@ def _compare(name: str, other: Scenario) -> None:
     rows = [(each.key, each.here, each.there) for each in found[:_MOST_DIFFERENCES]]
     table = ["| Setting | Now | There |", "|---|---|---|", *(f"| {' | '.join(map(_cell, row))} |" for row in rows)]
     st.button(f"Open {words.plain(name)}", on_click=_open, args=(other,), icon=":material/play_arrow:", width="stretch")
-    st.caption(f"It would change {len(found)} {'setting' if len(found) == 1 else 'settings'}:")
+    st.caption(f"It would change {words.counted(len(found), 'setting')}:")
     with st.container(height=200 if len(rows) > _SHORT else "content", border=False):
         st.markdown("\n".join(table))
         if len(found) > len(rows):
@@ -127,17 +137,20 @@ def _cell(text: str) -> str:
 def _open(other: Scenario) -> None:
     state.adopt(other)
     st.session_state.pop(_FILE, None)
+    st.session_state.pop(_FAULT, None)
+    st.session_state[_MENU] = False
 
 
 def _read_file() -> None:
-    """Read a scenario file to compare; a file that is none leaves everything as it was."""
+    """Read a scenario file to compare; a file that is none leaves everything as it was, and the menu says why."""
     st.session_state.pop(_FILE, None)
+    st.session_state.pop(_FAULT, None)
     upload = st.session_state.get("menu:file")
     if upload is None:
         return
     try:
         st.session_state[_FILE] = (upload.name, Scenario.loads(upload.getvalue().decode("utf-8-sig")))
     except UnicodeDecodeError:
-        state.notify(f"{upload.name} is not UTF-8 text; a scenario file is YAML saved as UTF-8.")
+        st.session_state[_FAULT] = f"{upload.name} is not UTF-8 text; a scenario file is YAML saved as UTF-8."
     except BFSoftError as error:
-        state.notify(f"{upload.name}: {error}")
+        st.session_state[_FAULT] = f"{upload.name}: {error}"

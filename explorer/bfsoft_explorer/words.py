@@ -26,6 +26,11 @@ def number(value: float, digits: int = 3) -> str:
     return f"{float(mantissa):g}e{int(exponent)}"
 
 
+def counted(count: int, noun: str) -> str:
+    """A number of things as people say it: ``1 edge``, ``490 edges``; for nouns that take an s."""
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
 def plain(text: str) -> str:
     """Text of the user's own making for a place that reads Markdown: shown as it is, never as markup."""
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|~$:" else letter for letter in text)
@@ -46,11 +51,10 @@ def rule(policy: Policy, attribute: str) -> str:
         return f"θ = {number(given.theta, 6)}"  # type: ignore[attr-defined]
     if kind == "Blocks":
         count = sum(len(block) > 1 for block in given.blocks)  # type: ignore[attr-defined]
-        return f"{count} {'block' if count == 1 else 'blocks'}"
+        return counted(count, "block")
     if kind == "Complete":
         return "complete"
-    count = policy.edge_count(attribute)
-    return f"{count:,} {'edge' if count == 1 else 'edges'}"
+    return counted(policy.edge_count(attribute), "edge")
 
 
 def summary(policy: Policy) -> str:

@@ -161,6 +161,19 @@ def test_the_menu_hands_over_a_notebook_of_this_very_state(page: Page, app_url: 
     assert any("measure='zcdp'" in cell.source for cell in made.cells)
 
 
+def test_the_menu_says_what_is_wrong_with_a_file_and_closes_when_a_scenario_is_opened(page: Page, app_url: str) -> None:
+    open_page(page, app_url)
+    page.get_by_role("button", name="Scenario").click()
+    upload = page.locator("[data-testid=stPopoverBody] input[type=file]")
+    upload.set_input_files({"name": "bad.yaml", "mimeType": "application/yaml", "buffer": b"domain: ["})
+    expect(page.locator("[data-testid=stPopoverBody]").get_by_text("bad.yaml: ")).to_be_visible(timeout=SECONDS)
+    other = bf.load_scenario("adult").replace(tau=0.05).dumps().encode()
+    upload.set_input_files({"name": "other.yaml", "mimeType": "application/yaml", "buffer": other})
+    page.get_by_role("button", name="Open other.yaml").click(timeout=SECONDS)
+    expect(strip(page, "τ")).to_have_text("0.05", timeout=SECONDS)
+    expect(page.locator("[data-testid=stPopoverBody]")).to_have_count(0, timeout=SECONDS)
+
+
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_nothing_runs_off_the_page_at_200_percent(page: Page, app_url: str, theme: str) -> None:
     """Zoom 2 at 1280 px leaves 640 px of layout; the page may scroll down, never sideways."""

@@ -70,7 +70,7 @@ def test_the_sentence_of_the_whole_domain_holds_its_counts(small: bf.Policy, can
     assert f"{found.crossing:,} of {found.total:,} edges cross" in said
     assert str(found.example) in said
     alone = crossings(small, candidates[:1])
-    assert charts.crossings_text(alone).startswith(f"None of {found.total:,} edges crosses")
+    assert charts.crossings_text(alone).startswith(f"None of the {found.total:,} edges crosses")
     nothing = bf.Policy(small.domain, {})
     assert "no edges" in charts.crossings_text(crossings(nothing, candidates))
 

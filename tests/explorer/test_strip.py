@@ -48,6 +48,12 @@ def test_facts_are_the_librarys_numbers() -> None:
     assert repr(scenario.budget.epsilon) in short["ε"][1]
 
 
+def test_a_file_of_data_that_is_not_a_sample_is_said_to_be_missing(open_page: Open) -> None:
+    scenario = bf.load_scenario("staff").replace(data="nowhere.csv")
+    said = "".join(each.value for each in open_page("policy", s=share.to_link(scenario)).html)
+    assert "nowhere.csv (not here)" in said
+
+
 @pytest.mark.parametrize("page", ["policy", "domain", "synthesis"])
 def test_the_strip_is_on_every_page_and_escapes_names(open_page: Open, page: str) -> None:
     domain = bf.Domain([bf.Numeric("<b>age", 0, 9)])
@@ -63,8 +69,10 @@ def test_a_file_is_compared_before_it_is_opened(open_page: Open) -> None:
     app = bring(open_page("policy"), "other.yaml", other.dumps().encode())
     assert app.session_state["scenario"] == now
     assert differing(app) == {"policy.age": ("threshold 7", "threshold 9"), "tau": ("0.03", "0.05")}
+    app.session_state["menu"] = True
     press(app, r"Open other\.yaml")
     assert app.session_state["scenario"] == other
+    assert not app.session_state["menu"]
 
 
 def test_a_ready_scenario_is_compared_and_opened(open_page: Open) -> None:

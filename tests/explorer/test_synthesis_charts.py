@@ -223,7 +223,10 @@ def test_a_recommendation_says_the_gain_and_how_often_it_would_be_chosen() -> No
     assert "93 % of resamplings" in said
     assert "from τ = 0.01 to τ = 0.02" in said
     assert charts.temperature_chart(GRID, row).to_dict()["layer"]
-    assert "one seed" in charts.recommendation_text(row, GRID.assign(seeds=1))
+    for few in (1, 2, 3):
+        said_of_few = charts.recommendation_text(row, GRID.assign(seeds=few))
+        assert "too few to say how sure" in said_of_few
+        assert "resamplings" not in said_of_few
     said = charts.recommendation_text(row.replace("BF-Soft", "Hard"), GRID)
     assert said.startswith("Hard is best at ε = 0.04")
 

@@ -13,6 +13,7 @@ from streamlit.testing.v1 import AppTest
 import bfsoft as bf
 import bfsoft.experiments
 from bfsoft_explorer import share
+from bfsoft_explorer.charts import synthesis as synthesis_charts
 
 Open = Callable[..., AppTest]
 
@@ -65,6 +66,30 @@ def test_results_of_earlier_settings_say_so(open_page: Open) -> None:
     next(each for each in app.number_input if each.label == "Rounds").set_value(2)
     app.run()
     assert any("Settings have changed" in each.value for each in app.info)
+
+
+@pytest.mark.parametrize("page", ["synthesis", "temperature", "boundaries", "pilot"])
+def test_a_field_that_is_emptied_keeps_its_number(open_page: Open, page: str) -> None:
+    app = open_page(page, s="staff")
+    app.session_state["temperature:part"] = "Budget and rounds"
+    app.run()
+    before, count = app.session_state["scenario"], len(app.number_input)
+    assert count
+    for at in range(count):
+        field = app.number_input[at]
+        label, value = field.label, field.value
+        field.set_value(None)
+        app.run()
+        assert not app.exception, [each.value for each in app.exception]
+        assert app.session_state["scenario"] == before, label
+        assert not app.error, label
+        assert page == "pilot" or app.number_input[at].value == value, label
+
+
+def test_a_run_that_is_not_over_claims_no_end() -> None:
+    errors = pd.DataFrame({"method": ["Hard", "BF-Soft"], "round": [2, 2], "error": [0.4, 0.3]})
+    assert synthesis_charts.error_text(errors, 3) == "BF-Soft is so far lower: 0.3 against 0.4 (25 % less)"
+    assert synthesis_charts.error_text(errors, 2) == "BF-Soft ends lower: 0.3 against 0.4 (25 % less)"
 
 
 def test_tab_pe_joins_on_request(open_page: Open) -> None:
@@ -187,6 +212,7 @@ def test_without_methods_nothing_can_be_run(open_page: Open) -> None:
     app.run()
     assert next(button for button in app.button if button.label == "Run").disabled
     assert any("Choose at least one method" in each.value for each in app.info)
+    assert any("Choose at least one method" in each.value for each in app.caption)
 
 
 @pytest.mark.parametrize("section", ["Comparison", "Votes", "Two attributes", "Candidates moving"])

@@ -41,6 +41,13 @@ def test_plain_text_holds_no_markup_and_every_letter(text):
     assert re.sub(r"\\(.)", r"\1", shown, flags=re.DOTALL) == text
 
 
+@pytest.mark.parametrize(
+    ("count", "said"), [(0, "0 edges"), (1, "1 edge"), (2, "2 edges"), (13970880, "13,970,880 edges")]
+)
+def test_things_are_counted_as_people_say_it(count, said):
+    assert words.counted(count, "edge") == said
+
+
 def test_rules_and_summary():
     policy = bf.Policy(
         ADULT.domain,

@@ -47,9 +47,8 @@ def crossings_text(found: Crossings) -> str:
     if not found.total:
         return "The policy has no edges: nothing to cross, nothing to protect."
     if found.example is None:
-        return (
-            f"None of {found.total:,} edges crosses: on these candidates the policy saves the hard vote all its noise."
-        )
+        none = f"None of the {found.total:,} edges crosses"
+        return f"{none}: on these candidates the policy saves the hard vote all its noise."
     return (
         f"{found.crossing:,} of {found.total:,} {'edge crosses' if found.crossing == 1 else 'edges cross'} "
         f"({percent(found.share)}); one is enough: {found.example}."
@@ -253,7 +252,8 @@ def walk_votes_chart(walked: Walk, to: int) -> alt.Chart:
     frame = walk_votes(walked, to)
     # One axis for both votes: their candidates are told apart by the vote's name in front.
     frame = frame.assign(bar=frame["vote"].str.removesuffix(" vote") + " · " + frame["candidate"])
-    colours = alt.Scale(domain=["before", "after"], range=[QUIET, COLOURS["BF-Soft"]])
+    # Neither vote's own colour: both votes have bars of both kinds.
+    colours = alt.Scale(domain=["before", "after"], range=[QUIET, REGIONS[2]])
     return (
         alt.Chart(frame)
         .mark_bar()

@@ -21,6 +21,8 @@ from .style import COLOURS, QUIET, SIGNAL, by_source, title
 # What a half-width chart holds of a title on a small laptop, in characters.
 HALF = 50
 _HEIGHT = 300
+# Resamplings of fewer seeds than this are so few different ones that they always agree.
+_SURE_FROM = 4
 _INK = "#16212C"
 
 
@@ -98,7 +100,7 @@ def findings(runs: pd.DataFrame) -> list[str]:
         seeds = int(row["seeds"])
         return [
             f"{baseline}'s error is {words.number(row['mean'])}{spread} at ε = {epsilon} "
-            f"({seeds} {'seed' if seeds == 1 else 'seeds'})"
+            f"({words.counted(seeds, 'seed')})"
         ]
     said = []
     for _, row in relative_gains(runs).iterrows():
@@ -284,8 +286,9 @@ def _grid_axis(field: str, names: Sequence[str], name: str) -> Any:
 
 def recommendation_text(row: Any, forecast: pd.DataFrame) -> str:
     """What a pilot recommends at one budget, with how sure it is; ``row`` is of ``Pilot.recommended``."""
-    if forecast.loc[forecast["rho"] == row["rho"], "seeds"].max() < 2:
-        agree = "This rests on one seed: nothing is sure yet"
+    seeds = int(forecast.loc[forecast["rho"] == row["rho"], "seeds"].max())
+    if seeds < _SURE_FROM:
+        agree = f"This rests on {words.counted(seeds, 'seed')}: too few to say how sure it is"
     else:
         agree = _how_sure(row)
     if row["method"] == "Hard":

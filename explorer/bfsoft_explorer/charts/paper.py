@@ -84,8 +84,12 @@ def verdicts_text(claims: pd.DataFrame) -> str:
     """The finding of ``verdicts_chart``: how many claims agree, of how many that can."""
     counts = claims["verdict"].value_counts()
     judged = len(claims) - int(counts.get("not comparable", 0))
-    parts = [f"{int(counts[name])} {name}" for name in ("same direction", "undecided", "disagrees") if counts.get(name)]
-    rest = f": the others {', '.join(parts)}" if parts else ""
+    verbs = {
+        "same direction": ("goes the same way", "go the same way"), "undecided": ("is undecided", "are undecided"),
+        "disagrees": ("disagrees", "disagree"),
+    }  # fmt: skip
+    parts = [f"{int(counts[name])} {verb[int(counts[name] > 1)]}" for name, verb in verbs.items() if counts.get(name)]
+    rest = f"; of the others, {', '.join(parts)}" if parts else ""
     return f"{int(counts.get('agrees', 0))} of {judged} claims agree{rest}"
 
 

@@ -26,16 +26,17 @@ _BINS, _LABELS = 20, 24
 _POINTS, _FRAMES = 400, 60
 
 
-def error_text(errors: pd.DataFrame) -> str:
-    """The finding of ``error_curves``: who ends lower and by how much."""
+def error_text(errors: pd.DataFrame, rounds: int | None = None) -> str:
+    """The finding of ``error_curves``: who ends lower and by how much; ``rounds`` tells a run that is not over yet."""
     last = errors.groupby("method", sort=False)["error"].last()
+    over = rounds is None or errors["round"].max() >= rounds
     if len(last) == 1:
-        return f"{last.index[0]} ends at error {words.number(last.iloc[0])}"
+        return f"{last.index[0]} {'ends' if over else 'is so far'} at error {words.number(last.iloc[0])}"
     low, high = last.idxmin(), last.idxmax()
     if last[low] == last[high]:
-        return f"All methods end at error {words.number(last[low])}"
+        return f"All methods {'end' if over else 'are so far'} at error {words.number(last[low])}"
     return (
-        f"{low} ends lower: {words.number(last[low])} against {words.number(last[high])} "
+        f"{low} {'ends' if over else 'is so far'} lower: {words.number(last[low])} against {words.number(last[high])} "
         f"({100 * (1 - last[low] / last[high]):.0f} % less)"
     )
 
@@ -58,7 +59,7 @@ def error_curves(errors: pd.DataFrame, rounds: int) -> alt.Chart:
             ),
             tooltip=[alt.Tooltip("method"), alt.Tooltip("round"), alt.Tooltip("error:Q", format=".5f")],
         )
-        .properties(title=title(error_text(errors), "one seed; lower is better", HALF), height=340)
+        .properties(title=title(error_text(errors, rounds), "one seed; lower is better", HALF), height=340)
     )
 
 

@@ -362,13 +362,14 @@ class Dial {
 
   curves(panel) {
     const drawn = [];
+    let note = null; // over the curves, which would run through its words
     if (panel.floor) {
       const y = panel.y(panel.floor);
       const { participation } = this.data;
       drawn.push(shape("line", { class: `bft-floor${participation ? " is-on" : ""}`, "data-curve": `${panel.name}:floor`, x1: MARGIN.left, x2: MARGIN.left + this.room, y1: y, y2: y }));
       if (panel.name === "ratio" && this.room > 330) {
         const told = participation ? "participation floor: q ≥ 1/√2" : "floor if taking part were protected: 1/√2";
-        drawn.push(shape("text", { class: "bft-note", x: MARGIN.left + this.room - 6, y: y - 5, "text-anchor": "end" }, told));
+        note = shape("text", { class: "bft-note", x: MARGIN.left + this.room - 6, y: y - 5, "text-anchor": "end" }, told);
       }
     }
     const own = panel.alone ? [{ kind: "record", name: "record", reach: 0 }] : [...this.data.curves].reverse();
@@ -377,6 +378,7 @@ class Dial {
       if (curve.kind === "attribute") path.setAttribute("stroke-dasharray", this.dash(curve));
       drawn.push(path);
     }
+    if (note) drawn.push(note);
     return drawn;
   }
 
