@@ -376,7 +376,14 @@ def the_walk(_: Answer | None) -> None:
                 format_func=lambda code: str(attribute.values[code]),
             )  # fmt: skip
         else:
-            kept(number_field, f"from {attribute.values[start]} to value number", "to", min_value=0, max_value=last)
+            kept(
+                number_field,
+                f"from {attribute.values[start]} to value number",
+                "to",
+                min_value=0,
+                max_value=last,
+                step=1,
+            )
     change, bars = st.columns([1.25, 1], gap="large")
     show_chart(change, charts.walk_chart(walked, view["to"], edge_bound), charts.walk_text(walked, view["to"]))
     show_chart(bars, charts.walk_votes_chart(walked, view["to"]), charts.walk_votes_text(walked, view["to"]))

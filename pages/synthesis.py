@@ -101,17 +101,17 @@ def controls() -> None:
     with row[1]:
         if by == "ρ":
             state.bound(
-                number_field, "ρ", "rho", min_value=1e-9, max_value=1e6, format="%.4g", step=None,
+                number_field, "ρ", "rho", min_value=1e-9, max_value=1e6, format="%.4g",
                 to_widget=lambda rho: rho if rho is not None else scenario.budget.rho, label_visibility="collapsed",
             )  # fmt: skip
         else:
             state.bound(
-                number_field, "ε", "epsilon", min_value=1e-6, max_value=1e4, format="%.4g", step=None,
+                number_field, "ε", "epsilon", min_value=1e-6, max_value=1e4, format="%.4g",
                 to_widget=lambda epsilon: epsilon if epsilon is not None else scenario.budget.epsilon,
                 label_visibility="collapsed",
             )  # fmt: skip
     state.bound(
-        number_field, "Temperature τ", "tau", min_value=1e-6, max_value=1e3, format="%g", step=None,
+        number_field, "Temperature τ", "tau", min_value=1e-6, max_value=1e3, format="%g",
         help="Of BF-Soft's vote, in units of distance: higher needs less noise and smooths more.",
     )  # fmt: skip
     state.bound(
@@ -129,7 +129,7 @@ def controls() -> None:
     with st.expander("More settings"):
         shares_control()
         state.bound(
-            number_field, "Threshold H", "threshold", min_value=0.0, max_value=1e9, format="%g", step=None,
+            number_field, "Threshold H", "threshold", min_value=0.0, max_value=1e9, format="%g",
             help="Subtracted from every noisy vote before clipping at 0, in records. 0 leaves votes as they are.",
         )  # fmt: skip
         state.bound(

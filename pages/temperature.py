@@ -3,7 +3,6 @@
 from collections.abc import Callable, Hashable
 from typing import Any
 
-import numpy as np
 import pandas as pd
 import streamlit as st
 
@@ -156,8 +155,6 @@ def amount(place: Any, label: str, name: str, value: float, take: Callable[[floa
     """A number that shows one way to say the budget and, when set, changes the scenario."""
     key = f"temperature:{name}"
     st.session_state[key] = value
-    # A step of a tenth of the leading digit's unit suits 1e-9 as well as 1e3.
-    step = 10.0 ** (np.floor(np.log10(value)) - 1) if value > 0 else 1e-3
 
     def changed() -> None:
         given = st.session_state[key]
@@ -168,7 +165,7 @@ def amount(place: Any, label: str, name: str, value: float, take: Callable[[floa
         except BFSoftError as error:
             state.notify(str(error))
 
-    number_field(label, place, key=key, min_value=0.0, step=float(step), format="%.6g", on_change=changed, help=help)
+    number_field(label, place, key=key, min_value=0.0, format="%.6g", on_change=changed, help=help)
 
 
 def show_budget() -> None:

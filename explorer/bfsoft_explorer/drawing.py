@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import streamlit as st
@@ -34,5 +35,9 @@ def number_field(label: str, place: Any = st, **options: Any) -> Any:
     """A number input over a value in session state, under its ``key``; None while the user has emptied it.
 
     Streamlit's own gives the least number it takes when it is emptied: a temperature of 1e-6, say, asked for by nobody.
+    Without a ``step`` it steps by a tenth of the leading digit's unit, which suits 1e-9 as well as 1e3.
     """
+    value = st.session_state.get(options["key"])
+    if options.get("step") is None:
+        options["step"] = 10.0 ** (math.floor(math.log10(value)) - 1) if value else 1e-3
     return place.number_input(label, value=None, **options)

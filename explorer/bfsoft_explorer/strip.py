@@ -18,12 +18,16 @@ from .notebook import notebook
 _MOST_DIFFERENCES, _SHORT, _LONGEST_CELL = 12, 4, 60
 _FILE = "menu:other"  # the scenario of a file that was brought, with its name
 _MENU, _FAULT = "menu", "menu:fault"
-# Only what Streamlit has no layout for: labels and values flowing in one line. !important outdoes its list margins.
+# Only what Streamlit has no setting for: labels and values flowing in one line (!important outdoes its list margins),
+# no cross in every number field, which drawing.number_field would bring with it, and dark letters on the dark theme's
+# light blue buttons.
 _STYLE = """<style>
 .bfsoft-strip {display: flex; flex-wrap: wrap; gap: 0.15rem 1.4rem; font-size: 0.875rem;}
 .bfsoft-strip, .bfsoft-strip * {margin: 0 !important; padding: 0 !important;}
 .bfsoft-strip div {display: flex; gap: 0.4rem; align-items: baseline;}
 .bfsoft-strip dt {opacity: 0.7; font-weight: 400;}
+[data-testid="stNumberInputClearButton"] {display: none;}
+[data-testid="stBaseButton-primary"]:enabled {color: light-dark(#fff, #0b1118);}
 .bfsoft-strip dd {font-weight: 600; font-variant-numeric: tabular-nums;}
 </style>"""
 

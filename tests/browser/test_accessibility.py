@@ -1,4 +1,4 @@
-"""axe-core finds no serious fault on the pages Policy and Data and domain, in both themes."""
+"""axe-core finds no serious fault on any page, in both themes."""
 
 from __future__ import annotations
 
@@ -34,8 +34,10 @@ def faults(browser: Browser, axe: Path, address: str, theme: Any) -> list[str]:
     context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
     page = context.new_page()
     page.goto(address)
-    last = page.locator("[data-testid=stVegaLiteChart], [data-testid=stDataFrame]").last
-    expect(last).to_be_visible(timeout=SECONDS)
+    expect(page.locator(".bfsoft-strip")).to_be_visible(timeout=SECONDS)
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute(
+        "data-test-script-state", "notRunning", timeout=SECONDS
+    )
     expect(page.locator("[data-testid=stSkeleton]").locator("visible=true")).to_have_count(0, timeout=SECONDS)
     page.add_script_tag(path=str(axe))
     found = page.evaluate("() => axe.run({resultTypes: ['violations']})")["violations"]
@@ -48,6 +50,6 @@ def faults(browser: Browser, axe: Path, address: str, theme: Any) -> list[str]:
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
-@pytest.mark.parametrize("path", ["", "domain"])
+@pytest.mark.parametrize("path", ["", "domain", "boundaries", "temperature", "synthesis", "pilot", "paper"])
 def test_no_serious_fault(browser: Browser, app_url: str, axe: Path, path: str, theme: str) -> None:
     assert faults(browser, axe, f"{app_url}/{path}?s=staff", theme) == []
