@@ -215,7 +215,6 @@ def test_the_canvas_keeps_its_looks_in_both_themes(page: Page, jupyter: Callable
     page.get_by_role("menuitem", name="Settings", exact=True).click()
     page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
     page.get_by_role("menuitem", name="JupyterLab Dark", exact=True).click()
-    run(page, SET)
     expect(page.locator(".bf")).to_have_attribute("data-theme", "dark", timeout=SECONDS * 1_000)
     assert spilt(page) == 0
 

@@ -1003,12 +1003,16 @@ class Canvas {
     this.scheme = window.matchMedia("(prefers-color-scheme: dark)");
     this.onScheme = () => this.dress();
     this.scheme.addEventListener("change", this.onScheme);
+    // JupyterLab changes its theme under a living canvas, and says so on the body
+    this.host = new MutationObserver(this.onScheme);
+    this.host.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name"] });
     this.root.addEventListener("keydown", (event) => this.key(event));
   }
 
   destroy() {
     this.resizer.disconnect();
     this.scheme.removeEventListener("change", this.onScheme);
+    this.host.disconnect();
     this.root.remove();
   }
 

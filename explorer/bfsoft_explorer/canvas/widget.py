@@ -12,13 +12,6 @@ from bfsoft.policy import Policy
 from . import SCRIPT, STYLE
 from ._contract import canvas_data, committed_policy
 
-# JupyterLab sets the definition lists of every output in two floating columns, and all buttons with one radius.
-_IN_JUPYTER = """
-.bf { --jp-border-radius: 7px; }
-.bf .bf-readouts { display: grid; }
-.bf .bf-readout dt, .bf .bf-readout dd { float: none; width: auto; font-weight: inherit; }
-"""
-
 
 class PolicyCanvas(anywidget.AnyWidget):
     """Draw a policy; ``canvas.policy`` and ``canvas.tau`` are what is drawn, and may be set from Python too.
@@ -33,7 +26,7 @@ class PolicyCanvas(anywidget.AnyWidget):
     """
 
     _esm = SCRIPT
-    _css = STYLE.read_text(encoding="utf-8") + _IN_JUPYTER
+    _css = STYLE
 
     policy = traitlets.Instance(Policy)
     tau = traitlets.Float(0.03)

@@ -283,11 +283,15 @@ class Plane {
     this.frame();
     this.watcher = new ResizeObserver(() => this.data && this.layOut());
     this.watcher.observe(this.stage);
+    // JupyterLab changes its theme under a living plane, and says so on the body
+    this.host = new MutationObserver(() => this.data && this.layOut());
+    this.host.observe(document.body, { attributes: true, attributeFilter: ["data-jp-theme-name"] });
   }
 
   destroy() {
     clearTimeout(this.later);
     this.watcher.disconnect();
+    this.host.disconnect();
     this.root.remove();
   }
 
