@@ -445,10 +445,10 @@ class Domain:
                     f"attribute {position + 1} is {attribute!r}; use Numeric, Categorical or Hierarchical"
                 )
         self.names: tuple[str, ...] = tuple(attribute.name for attribute in self.attributes)
-        for name in self.names:
-            if self.names.count(name) > 1:
-                raise DomainError(f"two attributes are named {name!r}; rename one")
         self._position = {name: position for position, name in enumerate(self.names)}
+        for position, name in enumerate(self.names):
+            if self._position[name] != position:
+                raise DomainError(f"two attributes are named {name!r}; rename one")
         self.exact_weights: tuple[Fraction, ...] = self._normalise(weights)
 
     def _normalise(self, weights: Mapping[str, float] | None) -> tuple[Fraction, ...]:
@@ -468,9 +468,10 @@ class Domain:
                 f"no weight for {_shown(missing)}; give every attribute one (0 leaves it out of distance)"
             )
         exact = [rational(weights[name]) for name in self.names]
-        if sum(exact) == 0:
+        total = sum(exact)
+        if total == 0:
             raise DomainError("all weights are 0, so every record would be at distance 0; give one attribute weight")
-        return tuple(weight / sum(exact) for weight in exact)
+        return tuple(weight / total for weight in exact)
 
     def __repr__(self) -> str:
         return f"Domain({', '.join(f'{a.name}: {len(a.values)} {a.kind}' for a in self.attributes)})"
@@ -483,6 +484,10 @@ class Domain:
         )
 
     def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
         return hash((self.names, self.exact_weights, self.shape))
 
     def __getitem__(self, name: str) -> Any:

@@ -88,9 +88,12 @@ def suggestions(policy: Policy, vote: Vote, most: int = 6) -> list[Suggestion]:
     worth = [each for each in found if each.ratio <= now * (1 - _WORTH) and each.policy.widest_edge is not None]
     savings = sorted(worth, key=lambda each: each.ratio)
     found.clear()
+    free: list[Suggestion] = []
     for kind, name, action, consequence, changed in _free(policy):
         offer(kind, [name], action, consequence, changed)
-    free = [each for each in found if each.ratio <= now]
+        free = [each for each in found if each.ratio <= now]
+        if len(free) == most:
+            break  # all of them are free, so the first will do, and a domain may have thousands of attributes
     # Both sorts matter: neither may push the other off the list.
     kept = min(len(savings), max(most - len(free), (most + 1) // 2))
     return [*savings[:kept], *free[: most - kept]]
