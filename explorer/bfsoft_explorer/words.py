@@ -164,10 +164,11 @@ def whole_release(policy: Policy, vote: SoftVote, budget: Budget) -> str:
     noise = sensitivity_bound(policy, vote).l2
     if noise == 0:
         return "Without noise there is no promise for any pair."
+    delta = number(budget.delta).replace("-", "\N{NON-BREAKING HYPHEN}")  # 1e-5 is one word, not two lines
     worst = budget.rho * (full_sensitivity(vote).l2 / noise) ** 2
     return (
         f"Even for pairs that the policy does not list, the release is {number(worst)}-zCDP: "
-        f"ε at most {number(exact_epsilon(worst, budget.delta))} at δ = {number(budget.delta)}, and an attacker who "
+        f"ε at most {number(exact_epsilon(worst, budget.delta))} at δ = {delta}, and an attacker who "
         f"knows all else tells two values apart at most {number(100 * float(attacker_success(worst)))} % of the time "
         "(50 % is guessing)."
     )

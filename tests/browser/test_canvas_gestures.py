@@ -499,6 +499,16 @@ def test_the_lasso_is_put_away_by_its_button_by_escape_and_with_the_attribute(mo
     expect(lasso).to_have_attribute("aria-pressed", "false")
 
 
+def test_who_asks_is_told_every_gesture(mount):
+    page = mount(data())
+    page.get_by_text("How to draw").focus()
+    page.keyboard.press("Enter")
+    table = page.locator(".bf-help table")
+    expect(table).to_be_visible()
+    for what in ("Join two values", "Erase an edge", "Make a block", "Undo, redo"):
+        expect(table.get_by_role("rowheader", name=what)).to_be_visible()
+
+
 def test_a_policy_without_edges_promises_nothing(mount):
     page = mount(data())
     expect(page.locator("[data-readout=epsilon]")).to_have_text("no promise")

@@ -74,7 +74,7 @@ def test_the_promise_for_any_pair_is_rho_over_q_squared():
     worst = ADULT.budget.rho * (math.tanh(1 / 0.06) / math.tanh(0.2 * 7 / 73 / 0.06)) ** 2
     said = words.whole_release(ADULT.policy, VOTE, ADULT.budget)
     assert f"{words.number(worst)}-zCDP" in said
-    assert f"ε at most {words.number(exact_epsilon(worst, 1e-5))} at δ = 1e-5" in said
+    assert f"ε at most {words.number(exact_epsilon(worst, 1e-5))} at δ = 1e\N{NON-BREAKING HYPHEN}5" in said
     assert f"at most {words.number(100 * float(attacker_success(worst)))} % of the time" in said
     assert "no promise" in words.whole_release(bf.Policy(ADULT.domain, {}), VOTE, ADULT.budget)
 

@@ -993,6 +993,15 @@ const MODES = {
   draw: { label: "Draw", hint: "Edges as you draw them." },
 };
 
+const GESTURES = [
+  ["Join two values", "drag from one to the other, or tap both", "Enter on each"],
+  ["Erase an edge", "click its arc", "Enter on one value, Delete on the other"],
+  ["Erase all edges of a value", "", "Delete on it"],
+  ["Make a block", "Lasso, or drag with Shift", "Shift and arrows, then Enter"],
+  ["In Blocks", "drag a value onto another to join, out of its block to part", "Enter on each; Delete parts"],
+  ["Undo, redo", "the buttons", "Ctrl Z, Ctrl Y"],
+];
+
 class Canvas {
   constructor(parent, sink) {
     this.sink = sink;
@@ -1330,7 +1339,7 @@ class Canvas {
     this.spoken = element("p", { class: "bf-unseen", "aria-live": "polite" });
     const widest = element("div", { class: "bf-widest-line" }, this.widestText, this.widestButton);
     this.root.replaceChildren(
-      element("div", { class: "bf-in" }, bar, this.buildReadouts(), element("div", { class: "bf-main" }, this.summary, this.stage, widest, this.status), this.buildSliders(), this.spoken),
+      element("div", { class: "bf-in" }, bar, this.buildReadouts(), element("div", { class: "bf-main" }, this.help(), this.summary, this.stage, widest, this.status), this.buildSliders(), this.spoken),
     );
     this.stage.addEventListener("pointerdown", (event) => this.down(event));
     this.stage.addEventListener("pointermove", (event) => this.moved(event));
@@ -1352,6 +1361,14 @@ class Canvas {
     this.showMode();
     this.resizer.observe(this.stage);
     this.refresh();
+  }
+
+  /** What hands and keys can do, for who asks. */
+  help() {
+    const cell = (tag, text) => element(tag, tag === "th" ? { scope: "row" } : {}, text);
+    const head = element("tr", {}, ...["", "pointer or finger", "keyboard"].map((name) => element("th", { scope: "col" }, name)));
+    const rows = GESTURES.map(([what, hand, keys]) => element("tr", {}, cell("th", what), cell("td", hand), cell("td", keys)));
+    return element("details", { class: "bf-help" }, element("summary", {}, "How to draw"), element("table", {}, element("thead", {}, head), element("tbody", {}, ...rows)));
   }
 
   chooser() {
