@@ -426,13 +426,18 @@ def exact_curve(answer: Answer | None) -> None:
     attained = st.button(
         "Place two candidates that attain the bound", icon=":material/height:", on_click=attain,
         help="Places two candidates at the ends of the policy's widest edge: there the soft vote changes by exactly "
-        "√2 tanh(r/2τ), so the bound cannot be lowered.",
+        "√2 tanh(r/2τ), "
+        + (
+            "the most that a changed value can do. With participation the bound is that or 1, whichever is larger."
+            if policy.participation
+            else "so the bound cannot be lowered."
+        ),
     )  # fmt: skip
     if attained:
         st.rerun()  # the plane too, not this part alone
     fine = np.geomspace(TAUS[0], TAUS[-1], 121)
     bounds = pd.DataFrame({"tau": fine, "bound": [sensitivity_bound(policy, SoftVote(each)).l2 for each in fine]})
-    found = pd.DataFrame([*answer.found] if answer else [], columns=["tau", "bound", "exact", "hard"])
+    found = pd.DataFrame([*answer.found] if answer else [], columns=["tau", "bound", "exact", "hard", "values"])
     if answer is None:
         wanted = st.button(
             "Search the exact sensitivity", icon=":material/search:", key="boundaries:begin",

@@ -19,7 +19,15 @@ from . import _enumeration, _kernels, _reference
 from .domain import Codes, Domain
 from .errors import DataError, DomainError, DomainTooLargeError, PolicyError, VoteError
 from .policy import Policy
-from .sensitivity import SQRT2, RecordEdge, _record_edge, exact_sensitivity, sensitivity_bound, shift_ratio
+from .sensitivity import (
+    SQRT2,
+    RecordEdge,
+    _record_edge,
+    _with_floor,
+    exact_sensitivity,
+    sensitivity_bound,
+    shift_ratio,
+)
 from .votes import HardVote, SoftVote
 
 Watch = Callable[[float], None]
@@ -296,21 +304,24 @@ def sensitivity_curve(
 ) -> Iterator[dict[str, float]]:
     """Bound and exact soft L2 sensitivity on these candidates for each τ, as they are found (paper, Figure 7).
 
-    Rows have tau, bound, exact and hard, the hard vote's exact sensitivity; each exact one is a search of the whole
-    domain. Raises DomainTooLargeError where the domain cannot be enumerated.
+    Rows have tau, bound, exact, hard, the hard vote's exact sensitivity, and values: the exact one of changed values
+    alone, which participation's floor may lift to ``exact``. Each exact one is a search of the whole domain. Raises
+    DomainTooLargeError where the domain cannot be enumerated.
     """
-    taus = list(taus)
+    taus, edges_alone = list(taus), Policy(policy.domain, policy.rules)
     hard = exact_sensitivity(policy, HardVote(), candidates).l2
     for number, tau in enumerate(taus, start=1):
         vote = SoftVote(tau)
-        exact = exact_sensitivity(policy, vote, candidates).l2
+        values = exact_sensitivity(edges_alone, vote, candidates)
+        exact = _with_floor(policy, values.l1, values.l2).l2
         if watch is not None:
             watch(number / len(taus))
-        yield {"tau": vote.tau, "bound": sensitivity_bound(policy, vote).l2, "exact": exact, "hard": hard}
+        bound = sensitivity_bound(policy, vote).l2
+        yield {"tau": vote.tau, "bound": bound, "exact": exact, "hard": hard, "values": values.l2}
 
 
 def attaining_candidates(policy: Policy, record: Codes | None = None) -> Codes:
-    """Two candidates, (2, d), on which the soft bound is attained at every τ (paper §5.4, E.3).
+    """Two candidates, (2, d), on which a policy edge attains the soft bound √2 tanh(r/2τ) at every τ (paper §5.4, E.3).
 
     They stand at the two ends of the policy's widest edge; the other attributes are as in ``record`` (d,), or the
     first values. Raises PolicyError for a policy without an edge of some length.

@@ -337,3 +337,15 @@ def test_the_exact_curve_stays_below_the_bound(adult: bf.Domain) -> None:
         assert 0 < row["exact"] <= row["bound"] * (1 + 1e-12)
         assert row["bound"] == pytest.approx(SQRT2 * math.tanh(policy.reach / 2 / row["tau"]))
         assert row["hard"] == SQRT2
+
+
+def test_participation_lifts_the_curve_to_its_floor_and_keeps_what_is_beneath(adult: bf.Domain) -> None:
+    policy, taus = bf.Policy(adult, {"age": bf.Threshold(7)}), [0.005, 0.03, 0.3]
+    candidates = random_candidates(adult, 24, 0)
+    alone = list(sensitivity_curve(policy, candidates, taus))
+    floored = list(sensitivity_curve(bf.Policy(adult, policy.rules, participation=True), candidates, taus))
+    for row, lifted in zip(alone, floored, strict=True):
+        assert row["values"] == row["exact"] == lifted["values"]
+        assert lifted["exact"] == max(row["exact"], 1.0)
+        assert lifted["bound"] == max(row["bound"], 1.0)
+    assert floored[2]["exact"] > floored[2]["values"]

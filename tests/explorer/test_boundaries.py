@@ -197,6 +197,27 @@ def test_the_curve_is_the_bound_and_what_was_found(small: bf.Policy, candidates:
     assert charts.curve_text(found.iloc[:0], 0.03) == "The bound falls as τ grows"
 
 
+def test_a_floor_is_not_said_to_attain_the_bound(small: bf.Policy, candidates: np.ndarray) -> None:
+    with_people = bf.Policy(small.domain, small.rules, participation=True)
+    taus = [0.001, 0.3, 1.0]
+    found = pd.DataFrame([*sensitivity_curve(with_people, attaining_candidates(small), taus)])
+    alone = [bf.exact_sensitivity(small, bf.SoftVote(tau), attaining_candidates(small)).l2 for tau in taus]
+    assert alone[0] > 1 > alone[1] > alone[2]
+    assert [*found["exact"]] == [alone[0], 1.0, 1.0]
+    assert charts.curve_text(found, 1.0) == (
+        "Participation's floor of 1 sets the exact sensitivity at 2 of 3 τ searched; near τ = 1 a changed value alone "
+        f"moves a vote by at most {alone[2]:.3g}"
+    )
+    assert "at every τ searched" in charts.curve_text(found.iloc[1:], 1.0)
+    bounds = pd.DataFrame({"tau": taus, "bound": found["bound"]})
+    shown = pd.concat([frame for frame in layers(charts.curve_chart(found, bounds, 0.03)) if "kind" in frame])
+    assert [*shown[shown["kind"] == "exact, soft vote without the floor"]["l2"]] == alone[1:]
+    # a notebook may hold the four columns alone
+    four = found.drop(columns="values")
+    assert charts.curve_text(four, 1.0) == "Participation's floor of 1 sets the exact sensitivity at 2 of 3 τ searched"
+    assert charts.curve_chart(four, bounds, 0.03)
+
+
 def test_region_hues_are_not_the_signal() -> None:
     assert len(set(REGIONS)) == len(REGIONS)
     assert charts.SIGNAL not in REGIONS
@@ -411,6 +432,16 @@ def test_every_edge_and_the_exact_curve(open_page, tiny: str) -> None:
     assert view(app)["source"] == "drawn"
     for row in app.session_state["boundaries:answers"]["curve"].found:
         assert row["exact"] == pytest.approx(row["bound"], rel=1e-9)
+
+
+@pytest.mark.parametrize("participation", [False, True])
+def test_the_help_of_the_attaining_pair_tells_of_a_floor(open_page, participation: bool) -> None:
+    policy = bf.Policy(bf.Domain([bf.Numeric("x", 0, 9), bf.Numeric("y", 0, 4)]), {"x": bf.Threshold(2)}, participation)
+    app = open_page("boundaries", s=share.to_link(bf.Scenario.of(policy)))
+    app.segmented_control(key=key(app, "section")).set_value("Exact against the bound").run()
+    told = next(button for button in app.button if button.label.startswith("Place two candidates")).help
+    assert ("so the bound cannot be lowered" in told) == (not participation)
+    assert ("that or 1, whichever is larger" in told) == participation
 
 
 def test_a_domain_of_one_attribute_is_told_kindly_and_still_walks(open_page) -> None:

@@ -384,27 +384,41 @@ def changes_chart(changes: EdgeChanges, bound: float) -> alt.LayerChart:
 
 
 def curve_text(curve: pd.DataFrame, tau: float) -> str:
-    """The finding of ``curve_chart``: how near the exact sensitivity comes to the bound."""
+    """The finding of ``curve_chart``: how near the exact sensitivity comes to the bound, or that a floor sets it."""
     if curve.empty:
         return "The bound falls as τ grows"
+    at = curve.iloc[(np.log(curve["tau"]) - math.log(tau)).abs().argmin()]
+    near, floored = f"near τ = {words.number(at['tau'])}", _floored(curve)
+    if floored.any():
+        which = "every τ" if floored.all() else f"{floored.sum()} of {len(curve)} τ"
+        said = f"Participation's floor of 1 sets the exact sensitivity at {which if len(curve) > 1 else 'the first τ'}"
+        if "values" not in curve:
+            return f"{said} searched"
+        alone = f"{near} a changed value alone moves a vote by at most {words.number(at['values'])}"
+        return f"{said} searched; {alone}"
     share = curve["exact"] / curve["bound"]
     if share.min() > 1 - 1e-6:
         return f"The exact sensitivity attains the bound at {'every τ' if len(curve) > 1 else 'the first τ'} searched"
-    at = curve.iloc[(np.log(curve["tau"]) - math.log(tau)).abs().argmin()]
-    return (
-        f"The exact sensitivity never passes the bound: near τ = {words.number(at['tau'])} it is "
-        f"{percent(at['exact'] / at['bound'])} of it"
-    )
+    return f"The exact sensitivity never passes the bound: {near} it is {percent(at['exact'] / at['bound'])} of it"
+
+
+def _floored(curve: pd.DataFrame) -> pd.Series:
+    """Where participation's floor of 1 sets the exact sensitivity, as changed values alone stay below it."""
+    return curve["exact"] > curve["values"] if "values" in curve else curve["exact"] == 1
 
 
 def curve_chart(curve: pd.DataFrame, bounds: pd.DataFrame, tau: float) -> alt.LayerChart:
     """Exact L2 sensitivity on these candidates against the bound, over τ (the paper's Figure 7).
 
     ``curve`` has columns tau, exact, hard, bound, a row for each τ searched; ``bounds`` tau and bound, finely spaced.
+    Where ``curve`` has values, the exact soft vote's of changed values alone, those below a floor are shown beneath it.
     """
-    kinds = ["bound", "exact, soft vote", "exact, hard vote"]
-    colours = alt.Scale(domain=kinds, range=[QUIET, COLOURS["BF-Soft"], COLOURS["Hard"]])
-    colour = alt.Color("kind:N", scale=colours, legend=alt.Legend(orient="top", title=None))
+    kinds, hues = ["bound", "exact, soft vote", "exact, hard vote"], [QUIET, COLOURS["BF-Soft"], COLOURS["Hard"]]
+    beneath = curve[_floored(curve)] if "values" in curve else curve.iloc[:0]
+    if not beneath.empty:
+        kinds, hues = [*kinds, "exact, soft vote without the floor"], [*hues, CALM]
+    colours = alt.Scale(domain=kinds, range=hues)
+    colour = alt.Color("kind:N", scale=colours, legend=alt.Legend(orient="top", title=None, labelLimit=320))
     low, high = float(bounds["tau"].min()), float(bounds["tau"].max())
     x = alt.X("tau:Q", title="temperature τ (distance)", scale=alt.Scale(type="log", domain=[low, high], nice=False))
     y = alt.Y("l2:Q", title="L2 sensitivity", scale=alt.Scale(domain=[0, 1.5]))
@@ -422,10 +436,12 @@ def curve_chart(curve: pd.DataFrame, bounds: pd.DataFrame, tau: float) -> alt.La
         layers.append(shown(curve, "exact", kinds[1]).mark_point(filled=True, size=80, opacity=1))
         hard = pd.DataFrame({"tau": [low, high], "hard": float(curve["hard"].iloc[0])})
         layers.append(shown(hard, "hard", kinds[2]).mark_line(strokeWidth=2.5))
+    if not beneath.empty:
+        layers.append(shown(beneath, "values", kinds[3]).mark_point(filled=True, size=50, opacity=1))
     now = alt.Chart(pd.DataFrame({"tau": [tau], "label": [f"τ = {words.number(tau)}"]}))
     rule = now.mark_rule(color=QUIET, strokeDash=[2, 3]).encode(x=alt.X("tau:Q"))
     label = now.mark_text(align="left", dx=5, color=QUIET).encode(
         x=alt.X("tau:Q"), y=alt.value(8), text=alt.Text("label")
     )
     drawn = [layer.encode(x=x, y=y, color=colour, tooltip=tooltip) for layer in layers]
-    return _layered([*drawn, rule, label], title(curve_text(curve, tau)), 420)
+    return _layered([*drawn, rule, label], title(curve_text(curve, tau), width=100), 420)
