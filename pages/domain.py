@@ -1,6 +1,7 @@
 """Data and domain: which attributes are there, and which values can they have?"""
 
 import math
+from collections import Counter
 
 import pandas as pd
 import streamlit as st
@@ -106,9 +107,13 @@ def attribute_list(now: editor.Editing) -> None:
     wrong = {each.key for each in now.problems}
     keys = [draft.key for draft in now.drafts]
     by_key = {draft.key: draft for draft in now.drafts}
+    twice = Counter(draft.name.strip() for draft in now.drafts)
 
     def label(key: int) -> str:
-        name = by_key[key].name.strip() or "(no name)"
+        own = by_key[key].name.strip()
+        name = words.plain(own) or "(no name)"
+        if twice[own] > 1:  # two labels alike would be one choice to the browser
+            name += f" ({keys.index(key) + 1})"
         return f":red[:material/error: {name}]" if key in wrong else name
 
     def selected() -> None:

@@ -43,6 +43,15 @@ def undo(before: Policy) -> None:
     state.replace(policy=before)
 
 
+def named(name: str) -> str:
+    return f"{name} · {words.rule(scenario.policy, name)}"
+
+
+def labelled(name: str) -> str:
+    """For buttons, which read Markdown."""
+    return words.plain(named(name))
+
+
 if st.session_state.get("policy:attribute") not in names:
     protected = [name for name in names if scenario.policy.edge_count(name)]
     st.session_state["policy:attribute"] = (protected or names)[0]
@@ -60,7 +69,7 @@ with left:
     few = len(names) <= MOST_BUTTONS
     attribute = (partial(st.segmented_control, wrap=True) if few else st.selectbox)(
         "Attribute", names, key="policy:attribute", required=True, label_visibility="collapsed",
-        format_func=lambda name: f"{name} · {words.rule(scenario.policy, name)}", persist_state="session",
+        format_func=labelled if few else named, persist_state="session",
     )  # fmt: skip
     state.show("policy", attribute=attribute)
     if scenario.domain[attribute].kind != "numeric" and len(scenario.domain[attribute].values) > MOST_CARDS:
@@ -79,6 +88,7 @@ with right:
     st.markdown(words.what_it_costs(scenario))
     show_chart(st, charts.reach_bars(scenario.policy), charts.reach_text(scenario.policy))
     st.subheader("What it promises", anchor=False)
+    st.markdown(words.across_an_edge(scenario.policy, vote, scenario.budget))
     st.markdown(words.whole_release(scenario.policy, vote, scenario.budget))
     warnings = words.warnings(scenario.policy, vote)
     if warnings:
@@ -101,15 +111,15 @@ if offered or undoable:
     )  # fmt: skip
 if undoable:
     row = st.container(horizontal=True, vertical_alignment="center")
-    row.markdown(f":material/check: Done. {applied[0].action}.", width="content")
+    row.markdown(f":material/check: Done. {words.plain(applied[0].action)}.", width="content")
     row.button("Undo", on_click=undo, args=(applied[1],), icon=":material/undo:", key="policy:undo:button")
 across = 2 if len(offered) in (2, 4) else 3
 for start in range(0, len(offered), across):
     for column, change in zip(st.columns(across), offered[start : start + across], strict=False):
         with column.container(border=True, height="stretch"):
             numbers = words.suggestion(change, scenario.policy, vote)
-            st.markdown(f"**{change.action}**  \n{numbers}")
-            st.caption(f"{change.consequence}.")
+            st.markdown(f"**{words.plain(change.action)}**  \n{numbers}")
+            st.caption(f"{words.plain(change.consequence)}.")
             # Its own name for each: who hears the page instead of seeing it meets the buttons without their cards.
             st.button(
                 f"Apply: {words.plain(change.action)}", on_click=apply, args=(change,), type="tertiary",

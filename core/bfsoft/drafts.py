@@ -20,6 +20,8 @@ from .policy import Blocks, Complete, Edges, Policy, Rule, Threshold
 
 KINDS = ("numeric", "categorical", "hierarchical")
 _MOST_PREFILLED = 500
+# Weights as whole numbers must still be finite as floats; this leaves room for their sum.
+_MOST_WEIGHT = 10**300
 
 
 @dataclass(frozen=True)
@@ -186,7 +188,7 @@ def check(drafts: Sequence[AttributeDraft]) -> tuple[Domain | None, list[Problem
         if draft.name.strip() and names.count(draft.name.strip()) > 1:
             own["name"] = f"another attribute is named {draft.name.strip()!r} too; rename one"
         try:
-            weight = Fraction(draft.weight.strip().replace(" ", ""))
+            weight = _weight(draft.weight)
             if weight < 0:
                 own["weight"] = "a weight must be 0 or more"
         except (ValueError, ZeroDivisionError):
@@ -202,6 +204,11 @@ def check(drafts: Sequence[AttributeDraft]) -> tuple[Domain | None, list[Problem
         return None, problems
     common = math.lcm(*(weight.denominator for weight in weights))
     whole = {name: int(weight * common) for name, weight in zip(names, weights, strict=True)}
+    largest = max(whole.values())
+    if largest > _MOST_WEIGHT:
+        at = next(draft for draft in drafts if whole[draft.name.strip()] == largest)
+        message = "too large beside the others: only the proportions of weights count, so 1 and 2 do as well"
+        return None, [Problem(at.key, "weight", message)]
     return Domain(attributes, whole), []
 
 
@@ -335,6 +342,19 @@ def _number(text: str) -> float | None:
         return int(text.strip())
     except ValueError:
         return int(number) if number.is_integer() and abs(number) < 2**53 else number
+
+
+def _weight(text: str) -> Fraction:
+    """A weight exactly as written; raises ValueError or ZeroDivisionError for what is no number.
+
+    Exponents beyond a float's are not spelt out, which could take for ever: 1e-999999 is 0, and 1e999999 too large.
+    """
+    plain = text.strip().replace(" ", "")
+    if "/" not in plain:
+        rough = float(plain)
+        if rough == 0 or math.isinf(rough):
+            return Fraction(0) if rough == 0 else Fraction(math.copysign(1, rough)) * 10 * _MOST_WEIGHT
+    return Fraction(plain)
 
 
 def _no_number(text: str) -> str:

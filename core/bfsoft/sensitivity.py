@@ -49,6 +49,17 @@ class Sensitivity:
     ratio: float
     edge: RecordEdge | None = None
 
+    @property
+    def budget_factor(self) -> float:
+        """How many times the budget the hard vote would need for the same noise, 1/q²; inf without noise."""
+        return equal_noise(self.ratio)
+
+
+def equal_noise(ratio: float) -> float:
+    """1/q², how many times the budget plain noise needs to be as small; inf where q² is 0, or too small for a float."""
+    square = ratio * ratio
+    return 1.0 / square if square > 0 else math.inf
+
 
 def full_sensitivity(vote: Vote) -> Sensitivity:
     """The sensitivity under standard bounded DP, where any record may become any other (THEORY, "Sensitivity").

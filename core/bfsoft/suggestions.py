@@ -15,7 +15,7 @@ import numpy as np
 
 from .domain import Categorical, Domain, Hierarchical, rational
 from .policy import Blocks, Complete, Edges, Policy, Rule, Threshold
-from .sensitivity import sensitivity_bound
+from .sensitivity import equal_noise, sensitivity_bound
 from .votes import Vote
 
 # A change that saves less of the noise than this is not worth a reader's time.
@@ -44,7 +44,7 @@ class Suggestion:
     @property
     def budget_factor(self) -> float:
         """How many times the budget the hard vote would need for the same noise, 1/q²; inf without noise."""
-        return 1.0 / self.ratio**2 if self.ratio else math.inf
+        return equal_noise(self.ratio)
 
     @property
     def free(self) -> bool:

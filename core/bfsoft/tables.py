@@ -238,7 +238,7 @@ def _as_numbers(column: pd.Series, decimal_comma: bool, all_or_none: bool) -> pd
     if column.dtype != object:
         return column
     filled = column.notna()
-    text = column[filled].astype(str)
+    text = _without_thousands(column[filled].astype(str), decimal_comma)
     if decimal_comma:
         text = text.where(~text.str.fullmatch(_DECIMAL_COMMA), text.str.replace(",", ".", regex=False))
     numeric = text.str.fullmatch(_NUMBER).astype(bool)
@@ -252,6 +252,16 @@ def _as_numbers(column: pd.Series, decimal_comma: bool, all_or_none: bool) -> pd
     mixed = column.copy()
     mixed[numbers.index] = numbers.astype(object)
     return mixed
+
+
+def _without_thousands(text: pd.Series, decimal_comma: bool) -> pd.Series:
+    """The cells without thousands separators, where one leaves no doubt that they are such (1.200,50 or 1.200.000)."""
+    group, point = (r"\.", ",") if decimal_comma else (",", r"\.")
+    sure = rf"\s*[+-]?\d{{1,3}}(?:(?:{group}\d{{3}})+{point}\d+|(?:{group}\d{{3}}){{2,}})\s*"
+    either = rf"\s*[+-]?(?:\d{{1,3}}(?:{group}\d{{3}})+|\d+)(?:{point}\d+)?\s*"
+    if not text.str.fullmatch(sure).any() or not text.str.fullmatch(either).all():
+        return text
+    return text.str.replace(group, "", regex=True)
 
 
 def _fitted(frame: pd.DataFrame, domain: Domain, decimal_comma: bool) -> pd.DataFrame:

@@ -28,6 +28,7 @@ _STYLE = """<style>
 .bfsoft-strip dt {opacity: 0.7; font-weight: 400;}
 [data-testid="stNumberInputClearButton"] {display: none;}
 [data-testid="stBaseButton-primary"]:enabled {color: light-dark(#fff, #0b1118);}
+.bfsoft-strip div, .bfsoft-strip dd {min-width: 0; overflow-wrap: anywhere;}
 .bfsoft-strip dd {font-weight: 600; font-variant-numeric: tabular-nums;}
 </style>"""
 
@@ -43,13 +44,15 @@ def facts(scenario: Scenario, data: str) -> list[tuple[str, str, str]]:
         ("τ", words.number(scenario.tau), "temperature of the soft vote, in units of distance"),
         ("L2 bound", words.number(bound.l2), f"{bound.l2!r} = √2 tanh(r/2τ), at least 1 with participation"),
         ("noise ratio q", words.number(bound.ratio), f"{bound.ratio!r}: the soft vote's noise over the hard vote's"),
-        _epsilon(budget, noisy=bound.l2 > 0),
+        _epsilon(budget, bound, policy),
     ]
 
 
-def _epsilon(budget: bf.Budget, noisy: bool) -> tuple[str, str, str]:
+def _epsilon(budget: bf.Budget, bound: bf.Sensitivity, policy: bf.Policy) -> tuple[str, str, str]:
     """A budget is a promise only where there is noise to spend it on."""
-    if not noisy:
+    if bound.l2 == 0 and policy.widest_edge is not None:
+        return "ε", "0 across edges", "votes ignore the joined attributes, of weight 0; nothing else is protected"
+    if bound.l2 == 0:
         return "ε", "no promise", "the policy has no edges, so a release under it has no noise and protects nobody"
     said = f"{words.number(budget.epsilon)} at δ = {words.number(budget.delta)}"
     return "ε", said, f"{budget.epsilon!r}, exact; ρ = {budget.rho!r}"
@@ -79,6 +82,11 @@ def show_strip(page: str = "policy") -> None:
         on_change="rerun",
     ):  # fmt: skip
         _menu(page)
+    if not state.has_link(state.scenario()):
+        st.caption(
+            ":material/link_off: This policy is too long for the address: save it as YAML in the menu *Scenario*, or a "
+            "reload of the page loses it."
+        )
     notice = state.take_notice()
     if notice:
         st.error(notice, icon=":material/error:")

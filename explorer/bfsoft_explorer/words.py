@@ -12,6 +12,8 @@ from bfsoft.suggestions import Suggestion
 from bfsoft.votes import SoftVote
 
 _MOST_NAMED = 6
+# Below this largest share of a vote a temperature is called blunt; from this ratio on, "all" of the hard vote's noise.
+_BLUNT, _ALL = 0.1, 0.9995
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -66,16 +68,34 @@ def summary(policy: Policy) -> str:
 def what_it_buys(policy: Policy, vote: SoftVote, bound: Sensitivity) -> str:
     """The gain of softness under this policy, in one sentence."""
     if bound.l2 == 0:
-        return "The policy has no edges, so it asks for no noise and protects nobody. Draw an edge to begin."
-    factor = 1.0 / bound.ratio**2
+        if policy.widest_edge is None:
+            return "The policy has no edges, so it asks for no noise and protects nobody. Draw an edge to begin."
+        return "Every joined attribute has weight 0: votes do not look at it, so its edges need no noise at all."
     if bound.ratio > 0.98:
+        share = number(bound.ratio) if bound.ratio < _ALL else "all"
         return (
-            f"The soft vote needs {number(bound.ratio)} of the hard vote's noise: almost all of it. "
+            f"The soft vote needs {share} of the hard vote's noise{': almost all of it' if share != 'all' else ''}. "
             f"The reach {number(policy.reach)} is wide against τ = {number(vote.tau)}."
         )
     return (
         f"The soft vote needs {number(bound.ratio)} of the hard vote's noise: as if you had "
-        f"{number(factor)} times the budget."
+        f"{number(bound.budget_factor)} times the budget."
+    )
+
+
+def blunt(vote: SoftVote, size: int) -> str:
+    """A warning where no record can favour any candidate by much, whatever the table; else empty.
+
+    No two records are further apart than 1, so a vote's largest entry is at most e^{1/τ} times each other one: its
+    share is at most 1 / (1 + (m − 1) e^{−1/τ}).
+    """
+    most = 1.0 / (1.0 + (size - 1) * math.exp(-1.0 / vote.tau))
+    if size < 2 or most > _BLUNT:
+        return ""
+    return (
+        f"But at τ = {number(vote.tau)} votes are blunt: no record can give any of {size:,} candidates more than "
+        f"{number(100 * most)} % of its vote ({number(100 / size)} % would be the same for all), so little is left to "
+        "learn from. The page *Temperature* shows what is."
     )
 
 
@@ -91,6 +111,7 @@ def what_it_costs(scenario: Scenario) -> str:
     between = number(most) if least == most else f"{number(least)} to {number(most)}"
     hard = number(most / bound.ratio)
     said = f"{rounds} noise of σ = {between} votes to every candidate; the hard vote's would be {hard}."
+    said = " ".join(filter(None, [said, blunt(vote, scenario.size)]))
     values_only = sensitivity_bound(Policy(scenario.domain, scenario.policy.rules), vote).l2
     if values_only < bound.l2:
         said += f" Participation sets it: without, the noise would be × {number(values_only / bound.l2, 2)}."
@@ -105,6 +126,7 @@ def warnings(policy: Policy, vote: SoftVote) -> list[str]:
         listed = [*policy.unprotected[:_MOST_NAMED]]
         if len(listed) < len(policy.unprotected):
             listed.append(f"{len(policy.unprotected) - len(listed)} more")
+        listed = [plain(name) for name in listed]
         names = " and ".join([", ".join(listed[:-1]), listed[-1]]).removeprefix(" and ")
         them = "it" if len(policy.unprotected) == 1 else "them"
         said.append(
@@ -117,9 +139,9 @@ def warnings(policy: Policy, vote: SoftVote) -> list[str]:
             kind = "binary" if len(attribute.values) == 2 else "flat categorical"
             calmer = policy.with_rule(attribute.name, None)
             said.append(
-                f"**{attribute.name}** is {kind}: any edge costs its whole weight, {number(reach_setter.length)}. "
-                f"Without it the reach would be {number(calmer.reach)} and the noise ratio "
-                f"{number(sensitivity_bound(calmer, vote).ratio)} instead of "
+                f"**{plain(attribute.name)}** is {kind}: any edge costs its whole weight, "
+                f"{number(reach_setter.length)}. Without it the reach would be {number(calmer.reach)} and the noise "
+                f"ratio {number(sensitivity_bound(calmer, vote).ratio)} instead of "
                 f"{number(sensitivity_bound(policy, vote).ratio)}."
             )
     for name in policy.domain.names:
@@ -132,14 +154,14 @@ def warnings(policy: Policy, vote: SoftVote) -> list[str]:
                 f"; {alone} of them {'is a single value' if alone == 1 else 'are single values'}" if alone else ""
             )
             said.append(
-                f"**{name}** falls into {len(sizes)} unconnected groups{isolated}. "
+                f"**{plain(name)}** falls into {len(sizes)} unconnected groups{isolated}. "
                 "The policy does not hide which group a person is in."
             )
         given, values = policy.rules[name], policy.domain[name]
         theta = getattr(given, "theta", None)
         widest = values.high - values.low if values.kind == "numeric" else values.span
         if theta is not None and theta > widest:
-            said.append(f"**{name}**: θ = {number(theta, 6)} goes beyond the whole range, {number(widest, 6)}.")
+            said.append(f"**{plain(name)}**: θ = {number(theta, 6)} goes beyond the whole range, {number(widest, 6)}.")
     return said
 
 
@@ -156,19 +178,37 @@ def suggestion(given: Suggestion, policy: Policy, vote: SoftVote) -> str:
     )
 
 
+def across_an_edge(policy: Policy, vote: SoftVote, budget: Budget) -> str:
+    """What a release promises for two values that the policy joins."""
+    if policy.widest_edge is None:
+        return "Nothing is joined, so nothing is promised."
+    if sensitivity_bound(policy, vote).l2 == 0:
+        return "Votes ignore what is joined: a release says nothing about it."
+    return (
+        f"For values that the policy joins, ε = {number(budget.epsilon)} at δ = {_unbroken(budget.delta)}: an attacker "
+        f"who knows all else guesses which of the two it was at best {number(100 * budget.success)} % of the time "
+        "(50 % is guessing). The budget alone sets this; the policy sets how much noise it takes."
+    )
+
+
 def whole_release(policy: Policy, vote: SoftVote, budget: Budget) -> str:
     """What the release promises for any two records at all, listed by the policy or not."""
     from bfsoft.privacy import attacker_success, exact_epsilon
-    from bfsoft.sensitivity import full_sensitivity
+    from bfsoft.sensitivity import equal_noise, full_sensitivity
 
     noise = sensitivity_bound(policy, vote).l2
     if noise == 0:
-        return "Without noise there is no promise for any pair."
-    delta = number(budget.delta).replace("-", "\N{NON-BREAKING HYPHEN}")  # 1e-5 is one word, not two lines
-    worst = budget.rho * (full_sensitivity(vote).l2 / noise) ** 2
+        return "Without noise there is no promise for any pair that the policy does not join."
+    worst = budget.rho * equal_noise(noise / full_sensitivity(vote).l2)
+    if not math.isfinite(worst):
+        return "So little noise hides no pair that the policy does not join."
     return (
         f"Even for pairs that the policy does not list, the release is {number(worst)}-zCDP: "
-        f"ε at most {number(exact_epsilon(worst, budget.delta))} at δ = {delta}, and an attacker who "
-        f"knows all else tells two values apart at most {number(100 * float(attacker_success(worst)))} % of the time "
-        "(50 % is guessing)."
+        f"ε at most {number(exact_epsilon(worst, budget.delta))}, and that attacker tells two values apart at most "
+        f"{number(100 * float(attacker_success(worst)))} % of the time."
     )
+
+
+def _unbroken(value: float) -> str:
+    """A number that stays on one line: 1e-5 is one word."""
+    return number(value).replace("-", "\N{NON-BREAKING HYPHEN}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from itertools import pairwise
 
@@ -255,7 +256,7 @@ def test_the_widest_edge_is_named_with_the_effect_of_removing_it(mount):
     page = mount(data(rule=bf.Edges([(20, 27), (30, 60)])))
     expect(page.locator(".bf-widest-text")).to_contain_text("30 – 60, 30 apart")
     button = page.locator("[data-action=remove-widest]")
-    expect(button).to_contain_text("Without it: reach 0.0320, noise × 0.49")
+    expect(button).to_contain_text("Without it: reach 0.0320, noise × 0.50")
     button.click()
     assert last_rule(page) == {"edges": [[3, 10]]}
     assert raw(page, "reach") == pytest.approx(7 / 73 / 3)
@@ -497,6 +498,29 @@ def test_the_lasso_is_put_away_by_its_button_by_escape_and_with_the_attribute(mo
     lasso.click()
     page.evaluate("data => { mount(data) }", data("workclass"))
     expect(lasso).to_have_attribute("aria-pressed", "false")
+
+
+def test_what_votes_ignore_is_said_to_need_no_noise(mount):
+    page = mount(data(rule=bf.Threshold(7)))
+    page.locator("input[name=weight]").fill("0")
+    expect(page.locator(".bf-readout-reach")).to_contain_text("votes ignore it")
+    expect(page.locator(".bf-readout-epsilon")).to_contain_text("across its edges")
+    expect(page.locator("[data-action=remove-widest]")).to_contain_text("reach stays 0")
+
+
+def test_what_an_edit_said_of_itself_is_over_with_the_next(mount):
+    page = mount(data(rule=bf.Threshold(7)))
+    page.locator("[data-action=clear]").click()
+    expect(page.locator(".bf-status")).to_contain_text("Cleared")
+    page.locator("input[name=theta]").fill("4")
+    expect(page.locator(".bf-status")).to_have_text("")
+
+
+def test_the_noise_without_the_widest_edges_is_told_beside_the_present(mount):
+    page = mount(data(rule=bf.Threshold(7)))
+    weight, tau = 1 / 3, 0.03
+    less, now = (math.tanh(weight * steps / 73 / (2 * tau)) for steps in (6, 7))
+    expect(page.locator("[data-action=remove-widest]")).to_contain_text(f"noise × {less / now:.2f}")
 
 
 def test_who_asks_is_told_every_gesture(mount):

@@ -105,6 +105,31 @@ def test_another_attribute_keeps_the_first_ones_rule(page, canvas_app):
     python_says(page, "rules={'age': Threshold(theta=9), 'income': Complete()}")
 
 
+def test_steps_can_be_undone_after_a_look_at_another_attribute(page, canvas_app):
+    page.goto(canvas_app)
+    page.locator("input[name=theta]").fill("9")
+    python_says(page, "Threshold(theta=9)")
+    page.locator("input[name=theta]").fill("12")
+    python_says(page, "Threshold(theta=12)")
+    page.get_by_text("income", exact=True).click()
+    expect(page.locator('[data-value=">50K"]')).to_be_visible()
+    expect(page.locator("[data-action=undo]")).to_be_disabled()
+    page.get_by_text("age", exact=True).first.click()
+    expect(page.locator('[data-value="17"]')).to_be_visible()
+    page.locator("[data-action=undo]").click()
+    python_says(page, "Threshold(theta=9)")
+
+
+def test_a_change_from_elsewhere_is_a_step_that_can_be_undone(page, canvas_app):
+    page.goto(canvas_app)
+    page.locator("input[name=theta]").fill("12")
+    python_says(page, "Threshold(theta=12)")
+    page.get_by_role("button", name="Load another").click()
+    python_says(page, "Blocks(")
+    page.locator("[data-action=undo]").click()
+    python_says(page, "Threshold(theta=12)")
+
+
 # --- notebooks ---------------------------------------------------------------------------------------------------
 
 DOMAIN = bf.Domain(

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -133,3 +134,23 @@ def test_what_cannot_follow_is_said():
     ]
     _, lost = carried(policy, bf.Domain([bf.Numeric("y", 0, 9)]), {"y": "y"})
     assert lost == ["c is gone, and its rule with it", "x is gone, and its rule with it"]
+
+
+@pytest.mark.parametrize("weight", ["1e400", "1e999999999", "-1e999999999", "1e-999999999"])
+def test_weights_beyond_a_float_are_marked_or_nothing_and_never_spelt_out(weight):
+    drafts = [AttributeDraft(0, "age", weight=weight), AttributeDraft(1, "hours", weight="1")]
+    domain, problems = check(drafts)
+    if weight.startswith("1e-"):
+        assert domain is not None
+        assert domain.weights == {"age": 0.0, "hours": 1.0}
+    else:
+        assert domain is None
+        assert [(each.key, each.field) for each in problems] == [(0, "weight")]
+
+
+def test_weights_far_apart_are_refused_at_the_larger_one():
+    drafts = [AttributeDraft(0, "age", weight="1e200"), AttributeDraft(1, "hours", weight="1e-200")]
+    domain, problems = check(drafts)
+    assert domain is None
+    assert problems[0].key == 0
+    assert "proportions" in problems[0].message

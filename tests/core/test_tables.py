@@ -87,6 +87,25 @@ def test_a_comma_is_decimal_only_between_semicolons():
     assert read('a\tb\n"1,5"\tx\n').a.tolist() == ["1,5"]
 
 
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ("a;b\n1.200,50;x\n3,5;x\n-12.000;x\n", [1200.5, 3.5, -12000.0]),
+        ("a;b\n1.234.567;x\n12;x\n", [1234567, 12]),
+        ('a,b\n"1,200.50",x\n7,x\n', [1200.5, 7]),
+    ],
+)
+def test_thousands_are_read_where_one_cell_leaves_no_doubt(text, numbers):
+    assert read(text).a.tolist() == numbers
+    wide = bf.Domain([bf.Numeric("a", -20_000, 2_000_000, 0.5)])
+    assert read(text, wide).a.tolist() == numbers
+
+
+@pytest.mark.parametrize("text", ["a;b\n1.200,50;x\n1.5;x\n", "a;b\n1.200,50;x\nten;x\n"])
+def test_thousands_beside_what_they_cannot_be_stay_text(text):
+    assert read(text).a.tolist()[0] == "1.200,50"
+
+
 def test_labels_become_the_domains_own_values():
     domain = bf.Domain([bf.Categorical("grade", [1, 2, 3]), bf.Categorical("smokes", [True, False])])
     frame = read("grade,smokes\n1,true\n2.0,FALSE\n 3,True\n", domain)

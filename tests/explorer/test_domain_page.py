@@ -222,3 +222,21 @@ def test_a_scenario_opened_elsewhere_replaces_the_drafts(open_page: Open) -> Non
     app.session_state["scenario"] = bf.load_scenario("staff")
     run(app)
     assert app.text_input(key="domain:0:high").value == "67"
+
+
+def test_two_attributes_of_one_name_can_be_told_apart_in_the_list(open_page: Open) -> None:
+    app = open_page("domain", s="staff")
+    field = next(each for each in app.text_input if each.label == "Name")
+    first = field.value
+    other = app.session_state["scenario"].domain.names[1]
+    field.set_value(other)
+    app.run()
+    labels = app.radio[0].options
+    assert len(set(labels)) == len(labels)
+    assert {f":red[:material/error: {other} ({at})]" for at in (1, 2)} <= set(labels)
+    field = next(each for each in app.text_input if each.label == "Name")
+    field.set_value("renamed")
+    app.run()
+    assert app.radio[0].value == 0
+    assert "renamed" in app.session_state["scenario"].domain.names
+    assert first not in app.session_state["scenario"].domain.names

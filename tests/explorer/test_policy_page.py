@@ -44,7 +44,7 @@ def test_the_side_column_says_what_the_policy_buys_promises_and_leaves_open(open
     text = said(open_page("policy", s="adult"))
     assert "0.309 of the hard vote's noise: as if you had 10.5 times the budget" in text
     assert "release is 0.0105-zCDP" in text
-    assert "**workclass, education.num, hours.per.week and income**: no edge protects any value" in text
+    assert r"**workclass, education\.num, hours\.per\.week and income**: no edge protects any value" in text
 
 
 def test_every_chart_has_a_text_alternative_that_states_the_finding(open_page: Open) -> None:
@@ -74,7 +74,7 @@ def test_a_suggestion_applies_and_comes_off_again(open_page: Open) -> None:
     after = app.session_state["scenario"]
     assert after.domain["workclass"].kind == "hierarchical"
     assert after.policy.reach == pytest.approx(0.1)
-    assert "Done. A two-level hierarchy for workclass." in said(app)
+    assert r"Done. A two\-level hierarchy for workclass." in said(app)
     app.button(key="policy:undo:button").click()
     app.run()
     assert app.session_state["scenario"] == before

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ import bfsoft as bf
 from bfsoft.privacy import attacker_success, exact_epsilon
 from bfsoft.suggestions import suggestions
 from bfsoft_explorer import words
+from bfsoft_explorer.strip import facts
 
 ADULT = bf.load_scenario("adult")
 VOTE = bf.SoftVote(0.03)
@@ -70,11 +72,51 @@ def test_what_it_buys_in_every_case():
     assert "almost all of it" in words.what_it_buys(wide, VOTE, bf.sensitivity_bound(wide, VOTE))
 
 
+def test_edges_of_weight_0_need_no_noise_and_are_not_called_none():
+    domain = bf.Domain([bf.Numeric("age", 17, 90), bf.Numeric("hours", 1, 99)], {"age": 0, "hours": 1})
+    policy, vote = bf.Policy(domain, {"age": bf.Threshold(7)}), bf.SoftVote(0.03)
+    said = words.what_it_buys(policy, vote, bf.sensitivity_bound(policy, vote))
+    assert said.startswith("Every joined attribute has weight 0")
+    assert words.across_an_edge(policy, vote, bf.Budget(rho=1e-3)).startswith("Votes ignore what is joined")
+    assert "does not join" in words.whole_release(policy, vote, bf.Budget(rho=1e-3))
+    strip_says = {label: value for label, value, _ in facts(bf.Scenario.of(policy), "adult")}
+    assert strip_says["ε"] == "0 across edges"
+
+
+@pytest.mark.parametrize("tau", [1e-300, 1e100, 1e160, 1e300])
+def test_absurd_temperatures_are_put_in_words_too(tau):
+    policy, vote, budget = bf.Policy(ADULT.domain, {"age": bf.Threshold(7)}), bf.SoftVote(tau), bf.Budget(rho=1e-3)
+    assert words.what_it_buys(policy, vote, bf.sensitivity_bound(policy, vote))
+    assert words.whole_release(policy, vote, budget)
+    assert words.what_it_costs(bf.Scenario.of(policy, tau=tau))
+
+
+def test_a_blunt_temperature_is_called_so_by_a_share_that_no_vote_exceeds():
+    tau, size = 1.0, 64
+    said = words.blunt(bf.SoftVote(tau), size)
+    most = 1 / (1 + (size - 1) * math.exp(-1 / tau))
+    assert f"more than {words.number(100 * most)} %" in said
+    # one candidate where the record is, all others as far away as can be
+    domain = ADULT.domain
+    record = np.zeros((1, len(domain.names)), dtype=np.int64)
+    candidates = np.vstack([record, np.tile(np.array(domain.shape) - 1, (size - 1, 1))])
+    assert bf.SoftVote(tau).histogram(domain, record, candidates).max() == pytest.approx(most)
+    assert words.blunt(bf.SoftVote(0.03), 512) == ""
+
+
+def test_the_promise_across_an_edge_is_the_budgets():
+    policy, budget = bf.Policy(ADULT.domain, {"age": bf.Threshold(7)}), bf.Budget(rho=1e-3)
+    said = words.across_an_edge(policy, bf.SoftVote(0.03), budget)
+    assert f"ε = {words.number(budget.epsilon)}" in said
+    assert f"at best {words.number(100 * budget.success)} %" in said
+    assert "nothing is promised" in words.across_an_edge(bf.Policy(ADULT.domain, {}), bf.SoftVote(0.03), budget)
+
+
 def test_the_promise_for_any_pair_is_rho_over_q_squared():
     worst = ADULT.budget.rho * (math.tanh(1 / 0.06) / math.tanh(0.2 * 7 / 73 / 0.06)) ** 2
     said = words.whole_release(ADULT.policy, VOTE, ADULT.budget)
     assert f"{words.number(worst)}-zCDP" in said
-    assert f"ε at most {words.number(exact_epsilon(worst, 1e-5))} at δ = 1e\N{NON-BREAKING HYPHEN}5" in said
+    assert f"ε at most {words.number(exact_epsilon(worst, 1e-5))}" in said
     assert f"at most {words.number(100 * float(attacker_success(worst)))} % of the time" in said
     assert "no promise" in words.whole_release(bf.Policy(ADULT.domain, {}), VOTE, ADULT.budget)
 
@@ -84,7 +126,7 @@ def warned(policy: bf.Policy) -> str:
 
 
 def test_unprotected_attributes_are_warned_of():
-    assert "**workclass, education.num, hours.per.week and income**: no edge protects" in warned(ADULT.policy)
+    assert r"**workclass, education\.num, hours\.per\.week and income**: no edge protects" in warned(ADULT.policy)
     every = bf.Policy(ADULT.domain, {name: bf.Complete() for name in ADULT.domain.names})
     assert "no edge protects" not in warned(every)
 

@@ -1003,8 +1003,9 @@ const GESTURES = [
 ];
 
 class Canvas {
-  constructor(parent, sink) {
+  constructor(parent, sink, histories = new Map()) {
     this.sink = sink;
+    this.histories = histories;
     this.revision = 0;
     this.root = element("div", { class: "bf" });
     parent.append(this.root);
@@ -1019,6 +1020,7 @@ class Canvas {
   }
 
   destroy() {
+    this.keepHistory();
     this.resizer.disconnect();
     this.scheme.removeEventListener("change", this.onScheme);
     this.host.disconnect();
@@ -1042,13 +1044,13 @@ class Canvas {
     }
     const domain = JSON.stringify([data.attribute, Object.keys(data.weights), data.chooser ?? null]);
     if (domain !== this.domain) {
+      this.keepHistory();
       this.domain = domain;
       this.data = data;
       this.revision = Math.max(this.revision, incoming);
       this.mode = this.modeOf(data.rule);
       this.adopt(data);
-      this.past = [];
-      this.future = [];
+      this.findHistory();
       this.build();
       return;
     }
@@ -1059,18 +1061,35 @@ class Canvas {
     const stale = incoming < this.revision;
     this.data = data;
     if (!stale) {
-      const same = sameRule(data.attribute, this.rule, data.rule ?? null) && this.tau === data.tau && this.closeWeights(data.weights);
+      const same = this.isNow({ rule: data.rule ?? null, tau: data.tau, weights: data.weights });
       if (!same) {
         this.revision = incoming;
+        this.past.push(this.saved); // a change from elsewhere, as by a suggestion, is a step like any other
+        this.future = [];
         if (data.rule || (this.mode !== "draw" && this.mode !== "blocks")) this.mode = this.modeOf(data.rule);
         this.adopt(data);
-        this.past = [];
-        this.future = [];
         this.showMode();
       }
     }
     this.dress();
     this.refresh();
+  }
+
+  /** Whether a state is the present one, apart from its mode. */
+  isNow({ rule, tau, weights }) {
+    return sameRule(this.data.attribute, rule, this.rule) && tau === this.tau && this.closeWeights(weights);
+  }
+
+  /** Lay the steps to undo aside under their attribute, for when it is looked at again. */
+  keepHistory() {
+    if (this.domain) this.histories.set(this.domain, { past: this.past, future: this.future, saved: this.saved });
+  }
+
+  /** Take them up again; they are over where something else has changed the state meanwhile. */
+  findHistory() {
+    const kept = this.histories.get(this.domain);
+    const { past, future } = kept && this.isNow(kept.saved) ? kept : { past: [], future: [] };
+    Object.assign(this, { past, future });
   }
 
   adopt(data) {
@@ -1130,6 +1149,7 @@ class Canvas {
     }
     this.refresh();
     if (message) this.say(message);
+    else this.status.textContent = ""; // what an earlier edit said of itself is over
     this.takeWaiting();
   }
 
@@ -1546,6 +1566,11 @@ class Canvas {
     return { ...readouts({ ...this.data, rho: null }, { most, weights: this.weights, tau: this.tau }), epsilon: this.epsilon };
   }
 
+  /** Whether anything is joined at all, in this attribute or another. */
+  joined(most) {
+    return most > 0 || Object.values(this.data.reaches ?? {}).some((distance) => distance > 0);
+  }
+
   /** The read-outs, for the state as it is or as a gesture in flight would make it. */
   show(most) {
     const numbers = this.numbers(most);
@@ -1562,12 +1587,13 @@ class Canvas {
     put("ratio", numbers.ratio);
     put("budget-factor", numbers.factor);
     put("epsilon", numbers.epsilon);
-    const silent = numbers.l2 === 0; // a release without noise spends no budget and promises nothing
-    this.notes.reach.textContent = numbers.setBy ? `set by ${numbers.setBy}` : "no edges anywhere";
+    const silent = numbers.l2 === 0; // a release without noise spends no budget and promises nothing, unless
+    const ignored = silent && this.joined(most); // votes ignore what is joined, as at weight 0: nothing is learnt of it
+    this.notes.reach.textContent = numbers.setBy ? `set by ${numbers.setBy}` : ignored ? "weight 0: votes ignore it" : "no edges anywhere";
     this.notes["budget-factor"].textContent = silent ? "no noise is added" : "1 / q², for equal noise";
     if (this.notes.epsilon) {
-      if (silent) this.outputs.epsilon.textContent = "no promise";
-      this.notes.epsilon.textContent = silent ? "without edges there is no noise" : `ρ ${brief(this.data.rho)}, δ ${brief(this.data.delta)}`;
+      if (silent) this.outputs.epsilon.textContent = ignored ? "0" : "no promise";
+      this.notes.epsilon.textContent = ignored ? "across its edges" : silent ? "without edges there is no noise" : `ρ ${brief(this.data.rho)}, δ ${brief(this.data.delta)}`;
     }
     if (this.data.participation) {
       this.notes.l1.textContent = "floor 1: participation";
@@ -1591,7 +1617,10 @@ class Canvas {
     this.widestButton.hidden = without === this.rule;
     const after = this.numbers(edgesOf(attribute, without).most);
     const now = this.numbers(most);
-    const effect = after.reach === now.reach ? `reach stays ${short(now.reach, 3)}, set by ${now.setBy}` : after.reach === 0 ? "reach 0, no protection" : `reach ${short(after.reach, 3)}, noise × ${short(after.ratio, 2)}`;
+    const effect = now.reach === 0 ? "reach stays 0"
+      : after.reach === now.reach ? `reach stays ${short(now.reach, 3)}, set by ${now.setBy}`
+      : after.reach === 0 ? "reach 0, no protection"
+      : `reach ${short(after.reach, 3)}, noise × ${short(after.ratio / now.ratio, 2)}`;
     const fresh = element("span", {}, element("b", {}, ties > 1 ? `Remove ${ties === 2 ? "both" : `all ${ties.toLocaleString("en")}`}` : "Remove it"), ` Without ${ties > 1 ? "them" : "it"}: ${effect}`);
     this.widestButton.replaceChildren(...fresh.childNodes);
   }
@@ -1944,12 +1973,13 @@ class Canvas {
 // ---------------------------------------------------------------------------------------------------------------
 
 const mounted = new WeakMap();
+const histories = new Map(); // the page shows one attribute after another, each on a canvas of its own
 
 /** Streamlit (components v2): called anew with every change of data or theme; one canvas a parent element. */
 function mountInStreamlit({ data, parentElement, setStateValue }) {
   let canvas = mounted.get(parentElement);
   if (!canvas) {
-    canvas = new Canvas(parentElement, {});
+    canvas = new Canvas(parentElement, {}, histories);
     mounted.set(parentElement, canvas);
   }
   canvas.sink = {

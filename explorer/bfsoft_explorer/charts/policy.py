@@ -11,6 +11,8 @@ from .. import words
 from .style import CALM, QUIET, SIGNAL, title
 
 _MOST_BARS = 14
+# What the narrow column beside the canvas holds of a title, in characters.
+_TITLE_WIDTH = 32
 
 
 def reach_text(policy: Policy) -> str:
@@ -18,6 +20,8 @@ def reach_text(policy: Policy) -> str:
     widest = policy.widest_edge
     if widest is None:
         return "No attribute is protected yet"
+    if widest.length == 0:
+        return "Every protected attribute has weight 0, so none has any reach"
     return f"{widest.attribute} sets the reach: {words.number(widest.length)} ({widest.a} ↔ {widest.b})"
 
 
@@ -49,7 +53,7 @@ def reach_bars(policy: Policy) -> alt.Chart:
             alt.Tooltip("edge", title="widest edge"),
         ],
     )
-    top = max(max(policy.reaches.values()), 1e-9)
+    top = max(policy.reaches.values()) or 1.0
     bars = base.mark_bar(height=14, cornerRadiusEnd=3).encode(
         x=alt.X(
             "reach:Q", title="reach (distance)", scale=alt.Scale(domain=[0, top * 1.25]), axis=alt.Axis(tickCount=4)
@@ -59,4 +63,4 @@ def reach_bars(policy: Policy) -> alt.Chart:
     labels = base.mark_text(align="left", dx=4, color=QUIET).encode(x=alt.X("reach:Q"), text=alt.Text("shown"))
     few = len(rows) < len(policy.reaches)
     detail = f"the {len(rows)} of {len(policy.reaches)} attributes that reach furthest" if few else ""
-    return (bars + labels).properties(title=title(reach_text(policy), detail, width=46), height=alt.Step(26))
+    return (bars + labels).properties(title=title(reach_text(policy), detail, width=_TITLE_WIDTH), height=alt.Step(26))

@@ -89,8 +89,7 @@ def _argued(protection: Protection, by: str) -> np.ndarray:
 
 def same_noise(policy: Policy, vote: SoftVote, budget: Budget) -> float:
     """The ρ that plain DP, with a hard vote, pays for the noise of this release: ρ / q² (THEORY, "Privacy")."""
-    ratio = sensitivity_bound(policy, vote).ratio
-    return budget.rho / ratio**2 if ratio > 0 else math.inf
+    return budget.rho * sensitivity_bound(policy, vote).budget_factor
 
 
 def same_rho(policy: Policy, attribute: str, budget: Budget) -> float:
@@ -171,6 +170,8 @@ def protection_text(
         if by == "path":
             return f"{attribute}: no path joins {a} and {b}, so paths alone promise nothing for them"
         return f"{attribute}: the release has no noise, so {a} and {b} are told apart for certain"
+    if zcdp[first, second] == 0:
+        return f"{attribute}: no pair can be told apart, for votes do not look at it"
     joined = zcdp[protection.hops == 1]
     most = f"{a} and {b} are told apart best: {chosen.say(worst)}"
     if not len(joined):
@@ -379,7 +380,7 @@ def comparison_chart(
 
 def _lines(base: alt.Chart, values: Any, level: dict[str, Any]) -> alt.LayerChart:
     unit = "steps in the tree" if values.kind == "hierarchical" else "distance between two values"
-    ticks = alt.Axis(grid=False, tickMinStep=1 if values.kind == "hierarchical" else 0)
+    ticks = alt.Axis(grid=False, tickMinStep=float(values.step) if values.kind == "numeric" else 1)
     x = alt.X("distance:Q", title=f"{values.name}: {unit}", scale=alt.Scale(nice=False), axis=ticks)
     y = alt.Y("level:Q", **level)
     legend = alt.Legend(orient="bottom", title=None, columns=2, symbolType="stroke", symbolSize=350, labelLimit=260)

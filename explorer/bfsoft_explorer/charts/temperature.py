@@ -86,7 +86,7 @@ def noise_text(policy: Policy, tau: float) -> str:
         return "A policy without edges needs no noise"
     return (
         f"At τ = {words.number(tau)} the soft vote needs {words.number(bound.ratio)} of the hard vote's noise, "
-        f"as with {words.number(1 / bound.ratio**2)} times the budget"
+        f"as with {words.number(bound.budget_factor)} times the budget"
     )
 
 
