@@ -372,8 +372,51 @@ def test_more_edges_than_can_be_drawn_are_said_not_drawn(mount) -> None:
     policy = bf.Policy(domain, {"x": bf.Complete()})
     shown, candidates = plane(domain, "x", "c"), random_candidates(domain, 5, 0)
     page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
-    expect(page.locator(".bp-counts")).to_contain_text("Too many edges on this slice")
+    expect(page.locator(".bp-counts")).to_have_text(
+        "Too many edges on this slice to count and draw here; its regions and votes are exact."
+    )
     assert page.locator(".bp-record").count() == 1
+
+
+def test_more_values_than_a_canvas_is_wide_are_drawn_and_hovered(mount) -> None:
+    domain = bf.Domain([bf.Numeric("x", 0, 70_000), bf.Categorical("c", ["a", "b", "d"])], {"x": 0.99, "c": 0.01})
+    shown, candidates = plane(domain, "x", "c"), np.array([[10_000, 0], [60_000, 1], [30_000, 2]])
+    for policy in (bf.Policy(domain, {}), bf.Policy(domain, {"x": bf.Threshold(1)})):
+        page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+        box = page.locator(".bp-stage").bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 300, box["y"] + 150)
+        named = text(page, ".bp-tip b").split(", ")
+        assert int(named[0]) % 100  # any value, not just those that have a pixel
+        record = domain.encode(_frame(domain, named))
+        own = int(bf.HardVote().responses(domain, record, candidates)[0].argmax())
+        assert text(page, "[data-tip=hard]").startswith(f"hard: all to #{own + 1},")
+        assert raw(page, "owners") == 3
+        colours = colours_under_candidates(page)
+        assert colours[2] not in (*colours[:2], (255, 255, 255))  # the region in the middle touches both others
+    page.locator("[data-choice=soft]").click()
+    assert (255, 255, 255) not in colours_under_candidates(page)
+    x, y = centre(page, ".bp-record")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 10, y, steps=2)
+    page.mouse.up()
+    assert commits(page)[-1]["record"][0] > 500
+    page.locator(".bp-stage").focus()
+    at = commits(page)[-1]["record"][0]
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("at => window.commits.at(-1).record[0] === at + 1", arg=at)
+
+
+def colours_under_candidates(page: Page) -> list[tuple[int, ...]]:
+    """The canvas's colour where each candidate stands."""
+    found = page.locator(".bp canvas").evaluate(
+        """(canvas) => [...document.querySelectorAll("[data-candidate]")].map((mark) => {
+          const [x, y] = ["cx", "cy"].map((name) => Number(mark.getAttribute(name)));
+          return [...canvas.getContext("2d").getImageData(x - 4, y - 15, 1, 1).data].slice(0, 3);
+        })"""
+    )
+    return [tuple(colour) for colour in found]
 
 
 @pytest.mark.parametrize("case", CASES)

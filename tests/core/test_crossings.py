@@ -315,6 +315,16 @@ def test_a_walk_follows_the_votes(case: Case, tau: float, data: st.DataObject) -
         assert walked.joined[code] == ((min(code, start[position]), max(code, start[position])) in joined)
 
 
+@pytest.mark.parametrize(("rule", "joined"), [(bf.Threshold(500), 1000), (bf.Complete(), 100_000)])
+def test_a_walk_needs_no_list_of_edges(rule: bf.Threshold | bf.Complete, joined: int) -> None:
+    policy = bf.Policy(bf.Domain([bf.Numeric("x", 0, 100_000)]), {"x": rule})
+    with pytest.raises(bf.errors.PolicyError, match="too many to list"):
+        policy.edges("x")
+    walked = walk(policy, np.array([50_000]), "x", np.array([[49_000], [52_000]]), 0.03)
+    assert (walked.joined.sum(), walked.joined[50_000]) == (joined, False)
+    assert walked.joined[[49_500, 50_500]].all()
+
+
 @given(cases().filter(lambda case: case.policy.reach > 0), st.floats(0.005, 2))
 def test_two_candidates_at_the_widest_edge_attain_the_bound(case: Case, tau: float) -> None:
     pair = attaining_candidates(case.policy, case.candidates[0])

@@ -150,6 +150,19 @@ def test_the_walk_along_names_is_bars(small: bf.Policy, candidates: np.ndarray) 
     assert spec["layer"][0]["mark"]["type"] == "bar"
 
 
+def test_a_walk_of_more_values_than_a_chart_has_pixels_keeps_every_turn() -> None:
+    policy = bf.Policy(bf.Domain([bf.Numeric("x", 0, 70_000)]), {"x": bf.Threshold(101)})
+    walked = walk(policy, np.array([35_000]), "x", np.array([[10_003], [34_001], [60_001]]), 0.03)
+    chart = charts.walk_chart(walked, 12_345, 0.4)
+    long = next(frame for frame in layers(chart) if "kind" in frame)
+    drawn = set(long["code"])
+    turns = np.flatnonzero(np.diff(walked.hard_change))
+    assert {*turns.tolist(), *(turns + 1).tolist(), 35_000, 12_345} <= drawn
+    assert f"{len(drawn):,} of 70,001 values drawn" in str(chart.to_dict())
+    band = next(frame for frame in layers(chart) if "low" in frame)
+    assert (band["low"][0], band["high"][0]) == (34_899, 35_101)
+
+
 def test_votes_before_and_after_are_the_records(small: bf.Policy, candidates: np.ndarray) -> None:
     walked = walk(small, candidates[0], "age", candidates, 0.03)
     frame = charts.walk_votes(walked, 25)

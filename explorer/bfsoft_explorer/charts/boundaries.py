@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 _BINS = 70
 _BARS = 6
+# More than a chart has pixels; thrice as many rows are what Altair takes.
+_MOST_WALKED, _MOST_TURNS = 1500, 35
 _GROUND = {"light": (255, 255, 255), "dark": (16, 23, 31)}
 
 
@@ -166,19 +168,20 @@ def walk_text(walked: Walk, to: int) -> str:
 def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
     """How far each vote has moved, in L2, at every value of a walk; ``bound`` is the policy's, for its own edges."""
     numeric = all(isinstance(value, int | float) for value in walked.values)
-    frame = walk_frame(walked)
+    frame = walk_frame(walked).iloc[_telling(walked, to)]
     order = [*frame["value"]]
     if numeric:
-        frame["value"] = [float(value) for value in walked.values]
+        frame = frame.assign(value=[float(walked.values[code]) for code in frame["code"]])
     kinds = ["hard", "soft", "ceiling"]
     names = {"hard": "hard vote", "soft": "soft vote", "ceiling": "ceiling √2 tanh(d/2τ)"}
     long = frame.melt(["value", "code", "joined"], kinds, "kind", "change").assign(
         vote=lambda rows: rows["kind"].map(names)
     )
+    some = f" ({len(frame):,} of {len(walked.values):,} values drawn)" if len(frame) < len(walked.values) else ""
     x: Any = (
-        alt.X("value:Q", title=walked.attribute, scale=alt.Scale(zero=False, nice=False))
+        alt.X("value:Q", title=walked.attribute + some, scale=alt.Scale(zero=False, nice=False))
         if numeric
-        else alt.X("value:N", title=walked.attribute, sort=order, axis=alt.Axis(labelAngle=-30, labelLimit=130))
+        else alt.X("value:N", title=walked.attribute + some, sort=order, axis=alt.Axis(labelAngle=-30, labelLimit=130))
     )
     y = alt.Y("change:Q", title="change of the vote (L2)", scale=alt.Scale(domain=[0, 1.5]))
     colour = alt.Color(
@@ -223,6 +226,16 @@ def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
     if numeric and walked.joined.any():
         detail += " (the shaded values are joined to the start)"
     return _layered(layers, title(walk_text(walked, to), detail, width=52), 400)
+
+
+def _telling(walked: Walk, to: int) -> np.ndarray:
+    """The codes that a chart of a walk draws: all, or of too many evenly spread ones and where the hard vote turns."""
+    last = len(walked.values) - 1
+    if last < _MOST_WALKED:
+        return np.arange(last + 1)
+    turns = [np.flatnonzero(np.diff(marks))[:_MOST_TURNS] for marks in (walked.hard_change > 0, walked.joined)]
+    evenly = np.linspace(0, last, _MOST_WALKED).astype(int)
+    return np.unique(np.concatenate([evenly, [walked.start, to], *turns, *(turn + 1 for turn in turns)]))
 
 
 def walk_votes(walked: Walk, to: int) -> pd.DataFrame:

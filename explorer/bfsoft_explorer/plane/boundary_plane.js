@@ -229,6 +229,7 @@ export function crossingsAlong(nearest, columns, rows, pairs, across) {
 const SVG = "http://www.w3.org/2000/svg";
 const LIVE_WORK = 3e7; // cells × candidates that one frame can bear
 const MOST_CHECKS = 3e7; // edges whose ends are compared at a time
+const MOST_PIXELS = 8192; // across or down a picture: more than a screen has, far below where browsers draw nothing
 const TAU = { low: -4, high: 0 }; // the slider's decades
 const SHOWN_VOTES = 5;
 
@@ -501,18 +502,23 @@ class Plane {
     return blend(rgb(this.data.hues[number % this.data.hues.length]), ground, Math.min(0.85, share));
   }
 
+  /** The picture of all cells, one pixel each, or of evenly spread ones where they are more than can be drawn. */
   cells(theme) {
     const { columns, rows, m } = this.distances;
-    const image = new ImageData(columns, rows);
+    const [wide, high] = [Math.min(columns, MOST_PIXELS), Math.min(rows, MOST_PIXELS)];
+    const spread = (pixel, pixels, length) => Math.floor(((pixel + 0.5) * length) / pixels);
+    const image = new ImageData(wide, high);
     const hues = Array.from({ length: m }, (_, k) => this.hue(this.colours.get(k), theme));
     const soft = this.state.vote === "soft";
     const mixer = soft ? this.distances.mixer(this.state.tau, hues) : null;
-    for (let row = 0; row < rows; row++) {
+    for (let line = 0; line < high; line++) {
+      const row = this.flipped(spread(line, high, rows));
       mixer?.enter(row);
-      for (let column = 0; column < columns; column++) {
+      for (let pixel = 0; pixel < wide; pixel++) {
+        const column = spread(pixel, wide, columns);
         const nearest = this.nearest[row * columns + column];
         const colour = mixer ? mixer.at(column, nearest) : hues[nearest];
-        const at = 4 * (this.flipped(row) * columns + column);
+        const at = 4 * (line * wide + pixel);
         image.data[at] = colour[0];
         image.data[at + 1] = colour[1];
         image.data[at + 2] = colour[2];
@@ -520,8 +526,8 @@ class Plane {
       }
     }
     const small = document.createElement("canvas");
-    small.width = columns;
-    small.height = rows;
+    small.width = wide;
+    small.height = high;
     small.getContext("2d").putImageData(image, 0, 0);
     return small;
   }
@@ -586,16 +592,24 @@ class Plane {
       const densest = faint.reduce((a, b) => Math.max(a, b), 1);
       const thick = axis === "across" ? ch : cw;
       const width = Math.max(0.8, Math.min(thick * 0.34, 5));
+      // gaps far thinner than a pixel are drawn some at a time, as the strongest of them, or they would all but vanish
+      const some = Math.max(1, Math.floor((2 * found.length) / MOST_PIXELS));
       for (let line = 0; line < found.lines; line++) {
-        for (let gap = 0; gap + 1 < found.length; gap++) {
-          const crossing = found.spans[line * found.length + gap];
-          if (!crossing && !faint[gap]) continue;
-          const colour = crossing ? `rgba(${theme.signal}, ${strength * (0.3 + 0.65 * (crossing / most))})` : `rgba(${theme.text}, ${0.04 + 0.08 * (faint[gap] / densest)})`;
+        for (let gap = 0; gap + 1 < found.length; gap += some) {
+          const next = Math.min(gap + some, found.length - 1);
+          let crossing = 0;
+          let calm = 0;
+          for (let i = gap; i < next; i++) {
+            crossing = Math.max(crossing, found.spans[line * found.length + i]);
+            calm = Math.max(calm, faint[i]);
+          }
+          if (!crossing && !calm) continue;
+          const colour = crossing ? `rgba(${theme.signal}, ${strength * (0.3 + 0.65 * (crossing / most))})` : `rgba(${theme.text}, ${0.04 + 0.08 * (calm / densest)})`;
           pen.fillStyle = colour;
-          if (axis === "across") pen.fillRect(left + (gap + 0.5) * cw, top + (this.flipped(line) + 0.5) * ch - width / 2, cw, width);
+          if (axis === "across") pen.fillRect(left + (gap + 0.5) * cw, top + (this.flipped(line) + 0.5) * ch - width / 2, (next - gap) * cw, width);
           else {
-            const from = Math.min(this.flipped(gap), this.flipped(gap + 1));
-            pen.fillRect(left + (line + 0.5) * cw - width / 2, top + (from + 0.5) * ch, width, ch);
+            const from = Math.min(this.flipped(gap), this.flipped(next));
+            pen.fillRect(left + (line + 0.5) * cw - width / 2, top + (from + 0.5) * ch, width, (next - gap) * ch);
           }
         }
       }
@@ -669,7 +683,7 @@ class Plane {
   tellCounts() {
     const { crossings, data } = this;
     const parts = [];
-    if (!crossings) parts.push("Too many edges on this slice to count and draw; below is what is known of the whole domain.");
+    if (!crossings) parts.push("Too many edges on this slice to count and draw here; its regions and votes are exact.");
     else {
       const crossing = crossings.across.crossing + crossings.down.crossing;
       const total = crossings.across.total + crossings.down.total;
