@@ -14,6 +14,7 @@ from bfsoft import crossings as count_crossings
 from bfsoft.crossings import (
     Walk,
     attaining_candidates,
+    copies,
     edge_changes,
     plane,
     regions,
@@ -451,19 +452,27 @@ def exact_curve(answer: Answer | None) -> None:
     show_chart(st, charts.curve_chart(found, bounds, tau), charts.curve_text(found, tau))
 
 
+def cells_owned() -> tuple[np.ndarray, str] | None:
+    """The nearest candidate of every cell looked at, and where that is; None where there are too many cells."""
+    if shown is not None:
+        return nearest, "on this slice"
+    if len(names) > 1:
+        return None
+    try:
+        return walk(policy, view["record"], names[0], candidates, tau).hard.argmax(axis=1), "of the domain"
+    except BFSoftError:
+        return None
+
+
 def the_candidates() -> None:
     table = domain.decode(candidates)
     table.insert(0, "candidate", [f"#{k + 1}" for k in range(len(candidates))])
-    if shown is not None:
-        owned = np.bincount(nearest.ravel(), minlength=len(candidates))
-        table.insert(1, "cells on this slice", owned)
-        idle = without_cell(nearest, len(candidates))
-        st.markdown(
-            f"**{len(idle):,} of {len(candidates):,}** candidates own no cell on this slice: others are nearer to all "
-            "of it. They keep their regions elsewhere in the domain."
-            if len(idle)
-            else "Every candidate owns cells on this slice."
-        )
+    looked_at = cells_owned()
+    if looked_at is not None:
+        owner, where = looked_at
+        table.insert(1, f"cells {where}", np.bincount(owner.ravel(), minlength=len(candidates)))
+        idle = without_cell(owner, len(candidates))
+        st.markdown(charts.owners_text(idle, copies(domain, candidates), len(candidates), where))
     st.dataframe(table, hide_index=True, height=300)
 
 

@@ -436,6 +436,16 @@ def without_cell(nearest: np.ndarray, m: int) -> np.ndarray:
     return np.setdiff1d(np.arange(m), nearest)
 
 
+def copies(domain: Domain, candidates: Codes) -> np.ndarray:
+    """The candidates at distance 0 from an earlier one, which takes every tie; sorted indices.
+
+    They own no record anywhere. Every other candidate owns at least its own record, for nobody is nearer to it.
+    """
+    weighted = candidates[:, np.array([multiplier > 0 for multiplier in domain.multipliers])]
+    _, first = np.unique(weighted, axis=0, return_index=True)
+    return np.setdiff1d(np.arange(len(candidates)), first)
+
+
 def colouring(nearest: np.ndarray) -> dict[int, int]:
     """A colour number for each candidate with a cell, such that regions that touch have different ones.
 

@@ -17,6 +17,7 @@ from bfsoft.crossings import (
     Plane,
     attaining_candidates,
     colouring,
+    copies,
     edge_changes,
     mix,
     plane,
@@ -268,6 +269,15 @@ def test_edges_of_a_plane_are_those_of_the_product_graph_on_it(drawn) -> None:
         own = [(a, b) for name, a, b in brute.neighbours(case.policy) if name == edges.attribute and a in on_plane]
         crossing = sum(votes(case, a) != votes(case, b) for a, b in own)
         assert edges.share == (crossing, len(own))
+
+
+@given(cases(), st.data())
+def test_copies_are_just_the_candidates_that_own_no_record(case: Case, data: st.DataObject) -> None:
+    again = data.draw(st.lists(st.sampled_from(range(len(case.candidates))), max_size=3))
+    candidates = np.concatenate([case.candidates, case.candidates[again]])
+    every = np.array([*np.ndindex(*case.domain.shape)])
+    owners = bf.HardVote().responses(case.domain, every, candidates).argmax(axis=1)
+    assert copies(case.domain, candidates).tolist() == without_cell(owners, len(candidates)).tolist()
 
 
 @given(st.integers(0, 10_000), st.integers(1, 12), st.integers(1, 12), st.integers(1, 30))

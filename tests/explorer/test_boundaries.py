@@ -457,6 +457,31 @@ def test_the_help_of_the_attaining_pair_tells_of_a_floor(open_page, participatio
     assert ("that or 1, whichever is larger" in told) == participation
 
 
+def test_candidates_without_cells_are_told_apart(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    twice = np.array([[1, 1, 0], [8, 3, 0], [1, 1, 0], [8, 3, 2], [8, 3, 2]])
+    view(app).update({"drawn": twice, "source": "drawn", "record": np.array([5, 2, 0]), "section": "The candidates"})
+    wait(app.run())
+    assert table(app)["cells on this slice"].tolist()[2:] == [0, 0, 0]
+    assert (
+        "**3 of 5** candidates own no cell on this slice. Of these, 2 are copies of earlier candidates, which win "
+        "every tie: they own no cell anywhere; 1 is beaten here, and owns cells elsewhere in the domain."
+    ) in said(app)
+    view(app)["drawn"] = twice[:2]
+    assert "Every candidate owns cells on this slice." in said(wait(app.run()))
+
+
+def test_a_domain_of_one_attribute_tells_its_owners(open_page) -> None:
+    app = open_page("boundaries", s=scenario(bf.Numeric("x", 0, 9), rules={"x": bf.Threshold(2)}))
+    view(app).update({"drawn": np.array([[2], [2], [7]]), "source": "drawn", "section": "The candidates"})
+    wait(app.run())
+    assert table(app)["cells of the domain"].tolist() == [5, 0, 5]
+    assert (
+        "**1 of 3** candidates owns no cell of the domain. Of these, 1 is a copy of an earlier candidate, which wins "
+        "every tie: it owns no cell anywhere."
+    ) in said(app)
+
+
 def test_a_domain_of_one_attribute_is_told_kindly_and_still_walks(open_page) -> None:
     link = scenario(bf.Numeric("x", 0, 9), rules={"x": bf.Threshold(2)})
     app = wait(open_page("boundaries", s=link))

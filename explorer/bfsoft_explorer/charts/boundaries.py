@@ -155,6 +155,27 @@ def crossing_segments(policy: Policy, plane: Plane, nearest: np.ndarray) -> pd.D
     return pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"x": [], "y": []}, dtype=float)
 
 
+def owners_text(idle: np.ndarray, copied: np.ndarray, m: int, where: str) -> str:
+    """Which of m candidates own no cell ``where`` the cells were looked at, and why: copies, and those beaten there.
+
+    ``idle`` and ``copied`` are indices, as of ``without_cell`` and ``copies``.
+    """
+    if not len(idle):
+        return f"Every candidate owns cells {where}."
+    copy, beaten, parts = len(copied), len(idle) - len(copied), []
+    if copy:
+        told = "is a copy of an earlier candidate, which wins every tie: it owns"
+        told = told if copy == 1 else "are copies of earlier candidates, which win every tie: they own"
+        parts.append(f"{copy:,} {told} no cell anywhere")
+    if beaten:
+        parts.append(
+            f"{beaten:,} {'is' if beaten == 1 else 'are'} beaten here, and {'owns' if beaten == 1 else 'own'} cells "
+            "elsewhere in the domain"
+        )
+    said = f"{len(idle):,} of {m:,}** candidates {'owns' if len(idle) == 1 else 'own'} no cell {where}"
+    return f"**{said}. Of these, {'; '.join(parts)}."
+
+
 # --- the walk --------------------------------------------------------------------------------------------------------
 
 
