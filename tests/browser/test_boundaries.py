@@ -251,6 +251,29 @@ def test_candidates_are_placed_dragged_and_removed(mount) -> None:
     expect(page.locator(".bp-status")).to_contain_text("last candidate stays")
 
 
+def test_what_was_said_of_candidates_goes_with_them(mount) -> None:
+    policy, shown, candidates = adult()
+    data = plane_data(policy, shown, candidates[:4], tau=0.03, vote="hard")
+    page = mount(data)
+    page.locator(".bp-stage").focus()
+    page.keyboard.press("Enter")
+    page.keyboard.press("Delete")
+    status = page.locator(".bp-status")
+    expect(status).to_have_text("Candidate #5 removed; later ones move up by one.")
+    page.evaluate("data => mount(data)", {**data, "revision": 2})  # the host's answer to that edit
+    expect(status).to_have_text("Candidate #5 removed; later ones move up by one.")
+    page.evaluate("data => mount(data)", {**data, "revision": 2, "candidates": candidates[4:6].tolist()})
+    expect(status).to_have_text("")
+    page.locator("[data-choice=add]").click()
+    hint = text(page, ".bp-status")
+    page.locator(".bp-stage").focus()
+    page.keyboard.press("Enter")
+    expect(page.locator(".bp-remove")).to_be_enabled()
+    page.evaluate("data => mount(data)", {**data, "revision": 3})
+    expect(status).to_have_text(hint)
+    expect(page.locator(".bp-remove")).to_be_disabled()
+
+
 def test_a_candidate_is_placed_and_removed_by_keys(mount) -> None:
     policy, shown, candidates = adult()
     page = mount(plane_data(policy, shown, candidates[:3], tau=0.03, vote="hard"))

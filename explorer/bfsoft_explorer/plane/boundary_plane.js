@@ -342,7 +342,11 @@ class Plane {
       theta: {}, drawn: false,
     };
     if (replaced || walked) this.origin = [...before];
-    if (this.picked !== null && this.picked >= data.candidates.length) this.picked = null;
+    if (replaced) {
+      // what was picked and said belongs to candidates that are gone
+      this.picked = null;
+      this.sayHint();
+    }
     this.tau.value = Math.log10(data.tau);
     this.thetaSliders();
     this.layOut();
@@ -792,8 +796,12 @@ class Plane {
 
   setTool(tool) {
     this.tool = tool;
-    this.status.textContent = tool === "add" ? "Click the plane to place a candidate; drag one to move it; double-click removes it." : "";
+    this.sayHint();
     this.controls();
+  }
+
+  sayHint() {
+    this.status.textContent = this.tool === "add" ? "Click the plane to place a candidate; drag one to move it; double-click removes it." : "";
   }
 
   slide() {
