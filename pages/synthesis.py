@@ -76,7 +76,7 @@ def repeat() -> None:
     if records is None:
         return
     now = state.scenario()
-    seeds = range(now.seed, now.seed + int(st.session_state.get(SEEDS) or FEW_SEEDS))
+    seeds = range(now.seed, now.seed + st.session_state.get(SEEDS, FEW_SEEDS))
     st.session_state[REPEATS] = Repeats(RepeatAsked(now, tuple(methods()), tuple(seeds)), records)
     st.session_state[REPEATS].wait(0.3)
 
@@ -388,15 +388,21 @@ def downloads(done: Comparison) -> None:
 # ------------------------------------------------------------------ over seeds
 
 
+def take_seeds(field: str) -> None:
+    if st.session_state[field] is not None:
+        st.session_state[SEEDS] = st.session_state[field]
+
+
 def over_seeds() -> None:
     row = st.columns([2.3, 0.8, 1.2, 1.2], gap="small", vertical_alignment="bottom")
     k = order_control(row[0], orders((repeats.asked.scenario if repeats is not None else scenario).policy))
-    st.session_state.setdefault(SEEDS, FEW_SEEDS)
-    seeds = number_field(
-        "Seeds", row[1], min_value=2, max_value=500, step=1, key=SEEDS, persist_state="session",
+    field = f"{SEEDS}:field"
+    st.session_state[field] = st.session_state.setdefault(SEEDS, FEW_SEEDS)
+    number_field(
+        "Seeds", row[1], min_value=2, max_value=500, step=1, key=field, on_change=take_seeds, args=(field,),
         help="How many runs of each method, at the seed set on the left and those after it.",
     )  # fmt: skip
-    state.show("synthesis", seeds=int(seeds or FEW_SEEDS))
+    state.show("synthesis", seeds=st.session_state[SEEDS])
     if row[2].button(
         "Repeat over seeds",
         icon=":material/replay:",

@@ -165,7 +165,7 @@ def amount(place: Any, label: str, name: str, value: float, take: Callable[[floa
         except BFSoftError as error:
             state.notify(str(error))
 
-    number_field(label, place, key=key, min_value=0.0, format="%.6g", on_change=changed, help=help)
+    number_field(label, place, key=key, format="%.6g", on_change=changed, help=help)
 
 
 def show_budget() -> None:

@@ -7,6 +7,8 @@ from typing import Any
 
 import streamlit as st
 
+from . import state
+
 
 class _Unchecked:
     """A chart whose specification is taken as it is.
@@ -35,9 +37,23 @@ def number_field(label: str, place: Any = st, **options: Any) -> Any:
     """A number input over a value in session state, under its ``key``; None while the user has emptied it.
 
     Streamlit's own gives the least number it takes when it is emptied: a temperature of 1e-6, say, asked for by nobody.
+    It also keeps a number beyond its limits to itself and shows it from then on, whatever the value becomes; here such
+    a number is refused with a notice, and the field shows the value again.
     Without a ``step`` it steps by a tenth of the leading digit's unit, which suits 1e-9 as well as 1e3.
     """
-    value = st.session_state.get(options["key"])
+    key = options["key"]
+    low, high = options.pop("min_value", -math.inf), options.pop("max_value", math.inf)
+    then, args = options.pop("on_change", None), options.pop("args", ())
+
+    def changed() -> None:
+        given = st.session_state[key]
+        if given is not None and not low <= given <= high:
+            limit = f"small; the least is {low:g}" if given < low else f"large; the most is {high:g}"
+            state.notify(f"{label}: {given:g} is too {limit}.")
+        elif then is not None:
+            then(*args)
+
+    value = st.session_state.get(key)
     if options.get("step") is None:
         options["step"] = 10.0 ** (math.floor(math.log10(value)) - 1) if value else 1e-3
-    return place.number_input(label, value=None, **options)
+    return place.number_input(label, value=None, on_change=changed, **options)

@@ -14,6 +14,8 @@ from bfsoft.temperature import matched_tau
 from bfsoft_explorer import share
 from bfsoft_explorer.temperature_dial import SCRIPT
 
+SECONDS = 30_000
+
 IMPORTED = "source => import(URL.createObjectURL(new Blob([source], { type: 'text/javascript' })))"
 STAFF = bf.load_scenario("staff").replace(size=48)
 
@@ -177,6 +179,7 @@ def test_any_temperature_can_be_typed_and_none_that_is_impossible(page, app_url)
     field.press("Enter")
     expect(page.locator(".bft-status")).to_contain_text("above 0")
     assert tau(page) == 0.0123456789
+    expect(field).to_have_value("0.0123457")  # what it has room for
     field.fill("1e-9")
     field.press("Enter")
     expect(page.locator(".bft-label")).to_contain_text("left of this axis")
@@ -229,3 +232,23 @@ def test_a_budget_set_by_any_name_moves_the_noise_on_the_dial(page, app_url):
     expect(page.locator("[data-readout=sigma]")).to_contain_text("…")
     agrees_with_core(page, changed.replace(shares=tuple(range(1, 9))))
     expect(page.get_by_role("textbox", name="Shares of ρ, one number a round")).to_have_value("1, 2, 3, 4, 5, 6, 7, 8")
+
+
+def test_a_number_out_of_range_is_refused_in_words_and_its_field_goes_on_following(page, app_url):
+    open_page(page, app_url)
+    page.get_by_role("tab", name="Budget and rounds").click()
+    rho, epsilon = (page.get_by_label(name, exact=True) for name in ("ρ (zCDP), all rounds", "ε, exact"))
+    expect(epsilon).to_be_visible(timeout=SECONDS)
+    before = epsilon.input_value()
+    epsilon.fill("-1")
+    epsilon.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("epsilon", timeout=SECONDS)
+    expect(epsilon).to_have_value(before, timeout=SECONDS)
+    rho.fill("0.5")
+    rho.press("Enter")
+    expect(epsilon).to_have_value(f"{bf.Budget(rho=0.5).epsilon:.6g}", timeout=SECONDS)
+    rounds = page.get_by_label("Rounds", exact=True)
+    rounds.fill("0")
+    rounds.press("Enter")
+    expect(page.get_by_role("alert")).to_contain_text("Rounds: 0 is too small; the least is 1.", timeout=SECONDS)
+    expect(rounds).not_to_have_value("0", timeout=SECONDS)

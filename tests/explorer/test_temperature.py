@@ -117,6 +117,14 @@ def test_signal_to_noise_on_the_chart_is_votes_over_sigma(profile):
     assert "Noise drowns the hard vote" in title_of(chart)  # σ is 10 votes, an average candidate has 8
 
 
+def test_a_flat_vote_above_its_noise_is_called_flat(profile):
+    signals = signal(profile, POLICY, 0.01)
+    found = drowning(signals, POLICY)
+    assert found.smoothed_from is not None
+    assert charts.signal_text(signals, 1.0, found).endswith("smoothing has flattened it")
+    assert "flattened" not in charts.signal_text(signals, float(signals["tau"].min()), found)
+
+
 def test_the_error_chart_bands_where_softness_pays(profile):
     signals = signal(profile, POLICY, 0.01)
     found = drowning(signals, POLICY)

@@ -255,6 +255,8 @@ def signal_text(signals: pd.DataFrame, tau: float, found: Drowning) -> str:
     if row["sigma_hard"] == 0:
         return "No noise is needed, so no vote drowns"
     soft = "stands above its noise" if row["snr_soft"] > 1 else "drowns too"
+    if row["snr_soft"] > 1 and found.smoothed_from is not None and tau >= found.smoothed_from:
+        return f"At τ = {words.number(tau)} the soft vote stands above its noise, but smoothing has flattened it"
     if found.hard_drowned:
         return f"Noise drowns the hard vote; at τ = {words.number(tau)} the soft one {soft}"
     if row["snr_soft"] > row["snr_hard"] * 1.01:
@@ -298,7 +300,7 @@ def error_text(signals: pd.DataFrame, tau: float, found: Drowning) -> str:
     if row["sigma_hard"] == 0:
         return "Without noise the hard vote misses nothing; smoothing only costs"
     if found.best is None:
-        return "In one round no τ tells candidates apart better than the hard vote or none at all"
+        return "In one round no τ pays: the noisy hard vote, or the same votes for all, come closer"
     soft, hard = words.number(row["error_soft"]), words.number(row["error_hard"])
     if row["error_soft"] < row["error_hard"]:
         return f"At τ = {words.number(tau)} softness pays: off by {soft} votes a candidate against {hard}"

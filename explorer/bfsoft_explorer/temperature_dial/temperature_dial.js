@@ -64,6 +64,9 @@ function shape(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** A number for a field that a hand may have set: six digits, which fit it; the value itself keeps all of its own. */
+const written = (number) => String(Number(number.toPrecision(6)));
+
 /** Three significant digits, with an exponent only where a plain number would be unreadable. */
 function short(number, digits = 3) {
   if (!Number.isFinite(number)) return "∞";
@@ -233,7 +236,7 @@ class Dial {
     const tau = Number(this.input.value);
     if (this.input.value === "" || !Number.isFinite(tau) || tau <= 0) {
       this.refresh();
-      this.input.value = String(this.tau);
+      this.input.value = written(this.tau);
       this.status.textContent = `τ must be a number above 0; it stays ${short(this.tau)}.`;
       return;
     }
@@ -427,7 +430,7 @@ class Dial {
     this.svg.setAttribute("aria-label", finding);
     this.grip.setAttribute("aria-valuenow", tau);
     this.grip.setAttribute("aria-valuetext", `${short(tau)}: noise ratio ${short(now.ratio)}, budget times ${short(now.factor)}`);
-    if (this.input.getRootNode().activeElement !== this.input || Number(this.input.value) !== tau) this.input.value = String(tau);
+    if (this.input.getRootNode().activeElement !== this.input || Number(this.input.value) !== tau) this.input.value = written(tau);
     this.input.dataset.raw = tau;
     this.write("ratio", now.ratio);
     this.write("l2", now.l2);
