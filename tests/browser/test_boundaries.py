@@ -251,6 +251,37 @@ def test_candidates_are_placed_dragged_and_removed(mount) -> None:
     expect(page.locator(".bp-status")).to_contain_text("last candidate stays")
 
 
+def marks(page: Page) -> list[str]:
+    return page.locator("[data-mark]").evaluate_all("nodes => nodes.map((node) => node.dataset.mark)")
+
+
+def test_the_legend_names_the_marks_that_are_drawn(mount) -> None:
+    policy, shown, candidates = adult()
+    data = plane_data(policy, shown, candidates, tau=0.03, vote="hard")
+    page = mount(data)
+    owners = set(regions(shown, candidates).ravel().tolist())
+    on_slice = (candidates[:, [1, 2, 4]] == shown.record[[1, 2, 4]]).all(axis=1)
+    assert not on_slice.any()
+    assert 0 < len(owners) < len(candidates)
+    assert marks(page) == ["record", "away", "away-idle", "crossing", "calm"]
+    rings = page.locator(".bp-candidate:not(.is-idle)").evaluate_all("nodes => nodes.map((n) => +n.dataset.candidate)")
+    assert set(rings) == owners
+    height = page.locator(".bp-legend").evaluate("node => node.offsetHeight")
+    page.locator(".bp-stage").focus()
+    page.keyboard.press("ArrowRight")
+    assert marks(page)[-1] == "origin"
+    assert page.locator(".bp-legend").evaluate("node => node.offsetHeight") == height
+    page.keyboard.press("Enter")
+    assert {"here", "picked"} <= set(marks(page))
+    twice = np.repeat(shown.record[None, :], 2, axis=0)
+    page.evaluate("data => mount(data)", {**data, "revision": 9, "candidates": twice.tolist()})
+    assert {"here", "here-idle", "calm"} <= set(marks(page))
+    assert not {"away", "away-idle", "crossing"} & set(marks(page))
+    alone = bf.Policy(policy.domain, {})
+    page.evaluate("data => mount(data)", plane_data(alone, shown, candidates, tau=0.03, vote="hard", revision=10))
+    assert not {"crossing", "calm"} & set(marks(page))
+
+
 def test_what_was_said_of_candidates_goes_with_them(mount) -> None:
     policy, shown, candidates = adult()
     data = plane_data(policy, shown, candidates[:4], tau=0.03, vote="hard")

@@ -641,9 +641,12 @@ class Plane {
     const many = state.candidates.length > 60;
     const theme = this.theme();
     const owners = new Set(this.nearest);
+    const drawn = new Set(["record"]);
     state.candidates.forEach((codes, k) => {
       const [cx, cy] = this.centre(codes[data.across], codes[data.down]);
       const here = this.onPlane(codes);
+      drawn.add(`${here ? "here" : "away"}${owners.has(k) ? "" : "-idle"}`);
+      if (k === this.picked) drawn.add("picked");
       const node = build("circle", {
         class: `bp-candidate${here ? " is-here" : ""}${k === this.picked ? " is-picked" : ""}${owners.has(k) ? "" : " is-idle"}`,
         cx, cy, r: many ? (here ? 4.5 : 3) : here ? 7 : 5.5, "data-candidate": k,
@@ -658,7 +661,12 @@ class Plane {
       const bend = Math.min(26, Math.hypot(tx - rx, ty - ry) * 0.35);
       const path = upright ? `M${rx} ${ry} Q${rx + bend} ${(ry + ty) / 2} ${tx} ${ty}` : `M${rx} ${ry} Q${(rx + tx) / 2} ${ry - bend} ${tx} ${ty}`;
       nodes.push(build("path", { class: `bp-edge${crosses ? " is-crossing" : ""}`, d: path, "data-crosses": crosses ? "yes" : "no" }));
+      drawn.add(crosses ? "crossing" : "calm");
     };
+    for (const found of Object.values(this.crossings ?? {})) {
+      if (found.crossing) drawn.add("crossing");
+      if (found.crossing < found.total) drawn.add("calm");
+    }
     const own = this.nearest[row * this.distances.columns + column];
     for (const [a, b] of this.pairs.across) {
       if (a === column || b === column) arc(this.centre(a === column ? b : a, row), this.nearest[row * this.distances.columns + (a === column ? b : a)] !== own, false);
@@ -668,10 +676,12 @@ class Plane {
     }
     if (this.origin && this.onPlane(this.origin) && this.origin.some((code, j) => code !== state.record[j])) {
       const [ox, oy] = this.centre(this.origin[data.across], this.origin[data.down]);
+      drawn.add("origin");
       nodes.push(build("line", { class: "bp-trail", x1: ox, y1: oy, x2: rx, y2: ry }), build("path", { class: "bp-origin", d: diamond(ox, oy, 7) }));
     }
     nodes.push(build("path", { class: "bp-record", d: diamond(rx, ry, 9), "data-record": state.record.join(",") }));
     this.over.replaceChildren(...nodes);
+    this.tellLegend(drawn);
   }
 
   // --- words ---------------------------------------------------------------------------------------------------
@@ -701,16 +711,32 @@ class Plane {
       }
     }
     this.counts.replaceChildren(...parts);
-    const owners = new Set(this.nearest).size;
-    const m = this.state.candidates.length;
-    const mark = (name) => build("i", { class: `bp-mark ${name}`, "aria-hidden": "true" });
-    this.legend.replaceChildren(
-      build("span", {}, mark("is-record"), "the record"), build("span", {}, mark("is-here"), "candidate on this slice"),
-      build("span", {}, mark("is-away"), "candidate elsewhere, seen through"), build("span", {}, mark("is-crossing"), "edges that cross"),
-      build("span", {}, mark("is-calm"), "edges that do not"),
-      build("span", { "data-readout": "owners", "data-raw": owners }, `${grouped(owners)} of ${plural(m, "candidate")} ${owners === 1 ? "owns" : "own"} a region here`));
     const record = this.named(this.state.record);
     this.stage.setAttribute("aria-label", `${this.axis.x.name} across, ${this.axis.y.name} down. Record at ${record.join(", ")}. Arrow keys move it, Enter adds a candidate there, Delete removes one.`);
+  }
+
+  /** Names just the kinds of mark that are drawn; what a gesture brings and takes keeps its room. */
+  tellLegend(drawn) {
+    const entry = (name, said, kept = false) => {
+      const shown = drawn.has(name);
+      if (!shown && !kept) return null;
+      const node = build("span", { "data-mark": shown ? name : null }, build("i", { class: `bp-mark is-${name}`, "aria-hidden": "true" }), said);
+      node.style.visibility = shown ? "" : "hidden";
+      return node;
+    };
+    const owners = new Set(this.nearest).size;
+    const m = this.state.candidates.length;
+    this.legend.replaceChildren(...[
+      entry("record", "the record"),
+      entry("here", "candidate on this slice"),
+      entry("here-idle", "candidate on this slice, owns no cell here"),
+      entry("away", "candidate off this slice, owns a region here"),
+      entry("away-idle", "candidate off this slice, owns none here"),
+      entry("crossing", "edges that cross"),
+      entry("calm", "edges that do not"),
+      build("span", { "data-readout": "owners", "data-raw": owners }, `${grouped(owners)} of ${plural(m, "candidate")} ${owners === 1 ? "owns" : "own"} a region here`),
+      entry("picked", "the chosen candidate", true),
+      entry("origin", "where the record was", true)].filter(Boolean));
   }
 
   bars(before, after) {
