@@ -1,5 +1,6 @@
 """The protection map and its comparison show the library's numbers, and never a better one."""
 
+import itertools
 import json
 import math
 
@@ -154,3 +155,21 @@ def test_the_frame_holds_text_where_hovering_shows_text(adult):
     frame = charts.map_frame(adult.protection("workclass", VOTE, BUDGET))
     assert isinstance(frame, pd.DataFrame)
     assert all(isinstance(text, str) for column in ("a", "b", "hops", "shown", "path") for text in frame[column])
+
+
+def legend_of(chart) -> dict:
+    """The legend of a map's colours."""
+    colour = chart.to_dict()["encoding"]["color"]
+    return colour.get("legend") or colour["condition"].get("legend") or {}
+
+
+def test_a_legend_names_the_colour_of_no_promise_and_writes_no_label_over_another(adult):
+    scattered = adult.with_rule("age", bf.Blocks([[17, 18], [40, 41]]))
+    assert (
+        "dark red: no promise at all"
+        in legend_of(charts.protection_map(scattered, "age", VOTE, BUDGET, "epsilon", "path"))["title"]
+    )
+    legend = legend_of(charts.protection_map(adult, "age", VOTE, BUDGET, "epsilon", "path"))
+    assert "dark red: no promise at all" not in legend["title"]
+    values = legend["values"]
+    assert all((b - a) / (values[-1] - values[0]) > 0.12 for a, b in itertools.pairwise(values))

@@ -198,10 +198,14 @@ def protection_map(
     bounds, colours = [least, edge], [COLOURS["BF-Soft"], _PALE]
     if top > edge * (1 + 1e-9):
         bounds, colours = [*bounds, top], [*colours, SIGNAL]
+    key = [chosen.axis, f"grey: ρ = {words.number(budget.rho)}, an edge's promise"]
+    if len(levels) < len(frame):
+        key.append("dark red: no promise at all")
+    # A label too near another would be written over it.
+    apart = [bound for bound in bounds if bound in (least, bounds[-1]) or 0.12 < (bound - least) / (top - least) < 0.88]
     legend = alt.Legend(
-        title=[chosen.axis, f"grey: ρ = {words.number(budget.rho)}, an edge's promise"],
-        orient="top-right", direction="horizontal", gradientLength=250, format=chosen.format,
-        values=bounds, titleFontWeight="normal", titleLimit=320, offset=0,
+        title=key, orient="top-right", direction="horizontal", gradientLength=250, format=chosen.format,
+        values=apart, titleFontWeight="normal", titleLimit=320, offset=0,
     )  # fmt: skip
     scale = alt.Scale(domain=bounds, range=colours, clamp=True, interpolate="lab")
     # Without a promise: a darker shade of its own, for no level on the scale is that bad.
@@ -370,7 +374,7 @@ def comparison_chart(
     )
     finding = comparison_text(policy, attribute, vote, budget, measure)
     if spread:
-        layers = _lines(base, policy.domain[attribute], level)
+        layers = _lines(base, policy.domain[attribute], level, bool(promised.any()))
         detail = "the least protected pair at each distance; lower is better"
     else:
         layers = _bars(base, least, level)
@@ -378,12 +382,16 @@ def comparison_chart(
     return layers.properties(title=title(finding, detail, _TITLE_WIDTH), height=420 if spread else 300)
 
 
-def _lines(base: alt.Chart, values: Any, level: dict[str, Any]) -> alt.LayerChart:
+def _lines(base: alt.Chart, values: Any, level: dict[str, Any], any_line: bool) -> alt.LayerChart:
     unit = "steps in the tree" if values.kind == "hierarchical" else "distance between two values"
     ticks = alt.Axis(grid=False, tickMinStep=float(values.step) if values.kind == "numeric" else 1)
     x = alt.X("distance:Q", title=f"{values.name}: {unit}", scale=alt.Scale(nice=False), axis=ticks)
     y = alt.Y("level:Q", **level)
-    legend = alt.Legend(orient="bottom", title=None, columns=2, symbolType="stroke", symbolSize=350, labelLimit=260)
+    legend: Any = None
+    if any_line:
+        legend = alt.Legend(
+            orient="bottom", title=None, columns=2, symbolType="stroke", symbolSize=350, labelLimit=260
+        )  # fmt: skip
     dashes = [[1, 0], [6, 4], [2, 3], [1, 0], [1, 0]]
     lines = base.mark_line(clip=True, strokeWidth=2.2).encode(
         x=x,
