@@ -25,7 +25,7 @@ _STYLE = """<style>
 .bfsoft-strip {display: flex; flex-wrap: wrap; gap: 0.15rem 1.4rem; font-size: 0.875rem;}
 .bfsoft-strip, .bfsoft-strip * {margin: 0 !important; padding: 0 !important;}
 .bfsoft-strip div {display: flex; gap: 0.4rem; align-items: baseline;}
-.bfsoft-strip dt {opacity: 0.7; font-weight: 400;}
+.bfsoft-strip dt {opacity: 0.7; font-weight: 400; flex: none;}
 [data-testid="stNumberInputClearButton"] {display: none;}
 [data-testid="stBaseButton-primary"]:enabled {color: light-dark(#fff, #0b1118);}
 .bfsoft-strip div, .bfsoft-strip dd {min-width: 0; overflow-wrap: anywhere;}

@@ -12,7 +12,7 @@ from .style import CALM, QUIET, SIGNAL, title
 
 _MOST_BARS = 14
 # What the narrow column beside the canvas holds of a title, in characters.
-_TITLE_WIDTH = 32
+_TITLE_WIDTH = 36
 
 
 def reach_text(policy: Policy) -> str:
