@@ -164,7 +164,7 @@ def candidate_controls() -> None:
     st.session_state[key_of("source")] = view["source"]
     st.segmented_control(
         "Candidates", [*SOURCES], format_func=SOURCES.__getitem__, key=key_of("source"), required=True,
-        on_change=choose_source, width="stretch",
+        on_change=choose_source, width="stretch", wrap=True,
         help="The records that can be voted for. Drawn: place, drag and remove them on the plane.",
     )  # fmt: skip
     if view["source"] == "random":
@@ -191,7 +191,7 @@ def candidate_controls() -> None:
         else:
             if view["method"] not in found:
                 view["method"] = [*found][-1]
-            kept(st.segmented_control, "Method", "method", options=[*found], required=True)
+            kept(st.segmented_control, "Method", "method", options=[*found], required=True, wrap=True)
             last = len(found[view["method"]])
             view["round"] = min(view["round"], last)
             if last > 1:

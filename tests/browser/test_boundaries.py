@@ -251,6 +251,31 @@ def test_candidates_are_placed_dragged_and_removed(mount) -> None:
     expect(page.locator(".bp-status")).to_contain_text("last candidate stays")
 
 
+@pytest.mark.parametrize("width", [560, 713, 915, 1280])
+def test_the_plane_stays_put_while_candidates_are_added(mount, width: int) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates[:3], tau=0.03, vote="hard"))
+    page.set_viewport_size({"width": width, "height": 900})
+    tops = []
+
+    def look() -> None:
+        box = page.locator(".bp-stage").bounding_box()
+        assert box is not None
+        tops.append(box["y"])
+
+    look()
+    page.locator("[data-choice=add]").click()
+    look()
+    assert page.locator(".bp-status").evaluate("node => node.scrollWidth <= node.clientWidth")  # the hint is whole
+    page.locator(".bp-stage").focus()
+    for key in ("Enter", "Delete"):
+        page.keyboard.press(key)
+        look()
+    page.locator("[data-choice=record]").click()
+    look()
+    assert len(set(tops)) == 1, tops
+
+
 def marks(page: Page) -> list[str]:
     return page.locator("[data-mark]").evaluate_all("nodes => nodes.map((node) => node.dataset.mark)")
 
@@ -556,6 +581,18 @@ def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) ->
     expect(page.locator("[data-candidate]").first).to_have_class("bp-candidate is-here")
     title = page.get_by_role("button", name="Fullscreen: The exact sensitivity attains the bound at every τ searched")
     expect(title).to_be_attached(timeout=180_000)
+
+
+def test_the_sources_of_candidates_are_whole_words_on_a_narrow_page(page: Page, app_url: str) -> None:
+    page.set_viewport_size({"width": 1024, "height": 900})
+    open_boundaries(page, app_url)
+    group = page.get_by_role("radiogroup", name="Candidates")
+    room = group.bounding_box()
+    assert room is not None
+    for name in ("Random", "Drawn", "Last run"):
+        box = group.get_by_role("radio", name=name).bounding_box()
+        assert box is not None
+        assert box["x"] + box["width"] <= room["x"] + room["width"] + 1, name
 
 
 def test_the_soft_vote_and_tau_are_kept(page: Page, app_url: str) -> None:

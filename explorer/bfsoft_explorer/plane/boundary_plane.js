@@ -826,8 +826,14 @@ class Plane {
     this.controls();
   }
 
+  /** One line, cut where it is too long, or the plane would jump under the pointer; whole in its title. */
+  say(words) {
+    this.status.textContent = words;
+    this.status.title = words;
+  }
+
   sayHint() {
-    this.status.textContent = this.tool === "add" ? "Click the plane to place a candidate; drag one to move it; double-click removes it." : "";
+    this.say(this.tool === "add" ? "Click to place, drag to move, double-click to remove a candidate." : "");
   }
 
   slide() {
@@ -871,7 +877,7 @@ class Plane {
     this.state.drawn = true;
     this.picked = this.state.candidates.length - 1;
     this.refresh();
-    this.status.textContent = `Candidate ${this.candidateName(this.picked)} placed at ${this.named(codes).join(", ")}.`;
+    this.say(`Candidate ${this.candidateName(this.picked)} placed at ${this.named(codes).join(", ")}.`);
     this.commit();
   }
 
@@ -881,7 +887,7 @@ class Plane {
 
   removeCandidate(k) {
     if (this.state.candidates.length < 2) {
-      this.status.textContent = "The last candidate stays: without one there is nobody to vote for.";
+      this.say("The last candidate stays: without one there is nobody to vote for.");
       return;
     }
     this.state.candidates.splice(k, 1);
@@ -889,7 +895,7 @@ class Plane {
     this.picked = null;
     this.colours = new Map();
     this.refresh();
-    this.status.textContent = `Candidate ${this.candidateName(k)} removed; later ones move up by one.`;
+    this.say(`Candidate ${this.candidateName(k)} removed; later ones move up by one.`);
     this.commit();
   }
 
@@ -976,10 +982,10 @@ class Plane {
       this.commit();
     } else if (drag.kind === "candidate" && drag.travelled) {
       this.refresh();
-      this.status.textContent = `Candidate ${this.candidateName(drag.k)} moved to ${this.named(this.state.candidates[drag.k]).join(", ")}.`;
+      this.say(`Candidate ${this.candidateName(drag.k)} moved to ${this.named(this.state.candidates[drag.k]).join(", ")}.`);
       this.commit();
     } else if (drag.kind === "candidate") {
-      this.status.textContent = `Candidate ${this.candidateName(drag.k)}: ${this.named(this.state.candidates[drag.k]).join(", ")}.`;
+      this.say(`Candidate ${this.candidateName(drag.k)}: ${this.named(this.state.candidates[drag.k]).join(", ")}.`);
     }
     this.takeWaiting();
   }
@@ -1026,7 +1032,7 @@ class Plane {
       event.preventDefault();
       const here = this.picked ?? this.state.candidates.findIndex((codes) => codes[across] === column && codes[down] === row);
       if (here >= 0) this.removeCandidate(here);
-      else this.status.textContent = "No candidate here.";
+      else this.say("No candidate here.");
     }
   }
 
