@@ -386,7 +386,8 @@ def the_walk(_: Answer | None) -> None:
                 step=1,
             )
     change, bars = st.columns([1.25, 1], gap="large")
-    show_chart(change, charts.walk_chart(walked, view["to"], edge_bound), charts.walk_text(walked, view["to"]))
+    own_bound = SQRT2 * shift_ratio(policy.reaches[view["along"]], tau)
+    show_chart(change, charts.walk_chart(walked, view["to"], own_bound), charts.walk_text(walked, view["to"]))
     show_chart(bars, charts.walk_votes_chart(walked, view["to"]), charts.walk_votes_text(walked, view["to"]))
 
 

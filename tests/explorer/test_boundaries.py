@@ -430,6 +430,23 @@ def test_the_walk_ends_where_the_hard_vote_jumps_until_another_end_is_chosen(ope
     assert not app.exception
 
 
+def test_the_walk_is_held_to_its_own_attributes_bound(open_page) -> None:
+    rules = {"x": bf.Threshold(1), "c": bf.Complete()}
+    link = scenario(bf.Numeric("x", 0, 9), bf.Categorical("c", ["a", "b"]), bf.Numeric("y", 0, 4), rules=rules)
+    app = open_page("boundaries", s=link)
+    bound = SQRT2 * math.tanh(1 / 3 / 9 / 2 / 0.03)  # a third of the weight, one step of nine, at τ = 0.03
+    for along, told in (
+        ("x", f"at most {bound:.3g} along a policy edge of x; shaded: joined to the start"),
+        ("c", "at most 1.41 along a policy edge of c"),
+        ("y", "no policy edge of y moves a vote"),
+    ):
+        app.selectbox(key=key(app, "along")).set_value(along).run()
+        specs = [
+            str(each.proto.spec) for name in ("vega_lite_chart", "arrow_vega_lite_chart") for each in app.get(name)
+        ]
+        assert any(told in spec for spec in specs), along
+
+
 def test_every_edge_and_the_exact_curve(open_page, tiny: str) -> None:
     app = open_page("boundaries", s=tiny)
     app.segmented_control(key=key(app, "section")).set_value("Every edge").run()

@@ -187,7 +187,7 @@ def walk_text(walked: Walk, to: int) -> str:
 
 
 def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
-    """How far each vote has moved, in L2, at every value of a walk; ``bound`` is the policy's, for its own edges."""
+    """How far each vote has moved, in L2, at every value of a walk; ``bound`` is that of the edges along it."""
     numeric = all(isinstance(value, int | float) for value in walked.values)
     frame = walk_frame(walked).iloc[_telling(walked, to)]
     order = [*frame["value"]]
@@ -243,9 +243,10 @@ def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
         own = alt.Chart(ends[ends["end"] == end])
         named = own.mark_text(dx=4, align="left", baseline="top", color=QUIET)
         layers.append(named.encode(x=x, y=alt.value(height), text=alt.Text("end")))
-    detail = f"at most {words.number(bound)} along a policy edge"
+    edge = f"policy edge of {walked.attribute}"
+    detail = f"at most {words.number(bound)} along a {edge}" if bound else f"no {edge} moves a vote"
     if numeric and walked.joined.any():
-        detail += " (the shaded values are joined to the start)"
+        detail += "; shaded: joined to the start"
     return _layered(layers, title(walk_text(walked, to), detail, width=52), 400)
 
 
