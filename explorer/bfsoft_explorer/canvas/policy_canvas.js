@@ -629,7 +629,7 @@ class AxisView extends ArcView {
     this.width = width;
     // stacked, the picture leaves room for the sliders under it; beside them it may be as tall as they are
     const stacked = width > 0.9 * this.canvas.root.clientWidth;
-    this.depth = clamp(width * (stacked ? 0.25 : 0.36), 110, stacked ? 210 : 330);
+    this.depth = clamp(width * (stacked ? 0.2 : 0.36), 110, stacked ? 160 : 330);
     this.base = this.depth + 26;
     this.height = this.base + 58;
     this.svg.setAttribute("viewBox", `0 0 ${width} ${this.height}`);
