@@ -345,7 +345,8 @@ def _the_walk(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
     return [
         (
             "code",
-            f"walked = walk(policy, record, {along!r}, candidates, tau)\ncharts.walk_chart(walked, {to}, edge_bound)",
+            f"walked = walk(policy, record, {along!r}, candidates, tau)\n"
+            f"charts.walk_chart(walked, {to}, SQRT2 * shift_ratio(policy.reaches[{along!r}], tau))",
         ),
         ("code", f"charts.walk_votes_chart(walked, {to})"),
     ]
@@ -382,7 +383,7 @@ def _exact_curve(scenario: Scenario, view: Mapping[str, Any]) -> list[_Cell]:
         (
             "code",
             f"{search}"
-            'curve = pd.DataFrame(rows, columns=["tau", "bound", "exact", "hard"])\n'
+            'curve = pd.DataFrame(rows, columns=["tau", "bound", "exact", "hard", "values"])\n'
             "taus = np.geomspace(1e-3, 1.0, 121)\n"
             "limits = [bf.sensitivity_bound(policy, bf.SoftVote(each)).l2 for each in taus]\n"
             'charts.curve_chart(curve, pd.DataFrame({"tau": taus, "bound": limits}), tau)',
