@@ -837,7 +837,7 @@ class Plane {
   }
 
   slide() {
-    this.state.tau = 10 ** Number(this.tau.value);
+    this.state.tau = Number((10 ** Number(this.tau.value)).toPrecision(3)); // a number that people can say and type
     if (this.distances.rows * this.distances.columns * this.distances.m > LIVE_WORK) {
       this.controls();
       return;
