@@ -83,9 +83,13 @@ def key_of(name: str) -> str:
     return f"boundaries:{name}:{view['moved']}"
 
 
-def kept(widget: Callable[..., Any], label: str, name: str, **options: Any) -> Any:
-    """A widget for one thing of this page's view, which outlives a visit to another page."""
-    key = f"{key_of(name)}:{view['ends']}" if name == "to" else key_of(name)
+def kept(widget: Callable[..., Any], label: str, name: str, steady: bool = False, **options: Any) -> Any:
+    """A widget for one thing of this page's view, which outlives a visit to another page.
+
+    A ``steady`` one is changed by nothing but itself, and so keeps its key: a new one could come between two quick
+    clicks, and bring back what it was made with.
+    """
+    key = f"{key_of(name)}:{view['ends']}" if name == "to" else f"boundaries:{name}" if steady else key_of(name)
     st.session_state[key] = view[name]
 
     def changed() -> None:
@@ -521,6 +525,7 @@ with right:
         )  # fmt: skip
     live(whole_domain, ask("crossings", asked(), count))
     kept(
-        st.segmented_control, "Look closer", "section", options=SECTIONS, required=True, label_visibility="collapsed"
+        st.segmented_control, "Look closer", "section", steady=True, options=SECTIONS, required=True,
+        label_visibility="collapsed",
     )  # fmt: skip
     closer_look()
