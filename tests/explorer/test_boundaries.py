@@ -335,7 +335,7 @@ def view(app: Any) -> dict[str, Any]:
 def key(app: Any, name: str) -> str:
     """The present key of a control: the page renews it when something else has set its value."""
     ends = f":{view(app)['ends']}" if name == "to" else ""
-    return f"boundaries:{name}:{view(app)['moved']}{ends}"
+    return f"boundaries:{name}" if name == "section" else f"boundaries:{name}:{view(app)['moved']}{ends}"
 
 
 @pytest.fixture
