@@ -638,6 +638,8 @@ def test_nothing_is_cut_off_at_any_width(mount, width, attribute):
     page = mount(data(attribute, bf.Complete()))
     page.set_viewport_size({"width": width, "height": 900})
     expect(page.locator(".bf-summary")).to_be_visible()
+    # a new size is told to the canvas within a frame; the second begins when it has drawn
+    page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     overflowing = page.evaluate(
         """() => {
             const root = document.querySelector('.bf').getBoundingClientRect();
