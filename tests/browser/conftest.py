@@ -12,6 +12,7 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -99,43 +100,48 @@ def app_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield url
 
 
-class serve_streamlit:
-    """Run a Streamlit script on a free port until the block ends; raises with its log if it does not come up."""
+@contextmanager
+def running(command: list[str], health: str, log: Path, **how: Any) -> Iterator[None]:
+    """Run a server until the block ends; raises with its log if the address ``health`` does not answer in time.
 
-    def __init__(self, script: Path, log_folder: Path) -> None:
-        self.script, self.log = script, log_folder / "streamlit.log"
-
-    def __enter__(self) -> str:
-        port = free_port()
-        command = [sys.executable, "-m", "streamlit", "run", str(self.script), "--server.headless=true"]
-        command += [f"--server.port={port}", "--server.address=localhost", "--browser.gatherUsageStats=false"]
-        command += ["--server.fileWatcherType=none"]
-        with self.log.open("w") as log:
-            self.process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT)
-        url = f"http://localhost:{port}"
+    ``how`` goes to ``subprocess.Popen``, such as the folder and the environment to run in.
+    """
+    with log.open("w") as out:
+        process = subprocess.Popen(command, stdout=out, stderr=subprocess.STDOUT, **how)
+    try:
         last = time.monotonic() + HEALTH_SECONDS
-        while not self._healthy(url):
-            if self.process.poll() is not None or time.monotonic() > last:
-                self.__exit__()
-                raise RuntimeError(f"the app did not come up:\n{self.log.read_text()}")
+        while not _healthy(health):
+            if process.poll() is not None or time.monotonic() > last:
+                raise RuntimeError(f"{command[2]} did not come up:\n{log.read_text()}")
             threading.Event().wait(0.1)
-        return url
-
-    @staticmethod
-    def _healthy(url: str) -> bool:
+        yield
+    finally:
+        process.terminate()  # a server of kernels ends them first, which takes it a while
         try:
-            with urllib.request.urlopen(f"{url}/_stcore/health", timeout=5) as answer:
-                return answer.status == 200
-        except (urllib.error.URLError, OSError):
-            return False
-
-    def __exit__(self, *_: object) -> None:
-        self.process.terminate()
-        try:
-            self.process.wait(timeout=10)
+            process.wait(timeout=20)
         except subprocess.TimeoutExpired:
-            self.process.kill()
-            self.process.wait()
+            process.kill()
+            process.wait()
+
+
+def _healthy(address: str) -> bool:
+    try:
+        with urllib.request.urlopen(address, timeout=5) as answer:
+            return answer.status == 200
+    except (urllib.error.URLError, OSError):
+        return False
+
+
+@contextmanager
+def serve_streamlit(script: Path, log_folder: Path) -> Iterator[str]:
+    """Run a Streamlit script on a free port until the block ends; its address."""
+    port = free_port()
+    command = [sys.executable, "-m", "streamlit", "run", str(script), "--server.headless=true"]
+    command += [f"--server.port={port}", "--server.address=localhost", "--browser.gatherUsageStats=false"]
+    command += ["--server.fileWatcherType=none"]
+    url = f"http://localhost:{port}"
+    with running(command, f"{url}/_stcore/health", log_folder / "streamlit.log", cwd=ROOT):
+        yield url
 
 
 @pytest.fixture(scope="session")
@@ -145,9 +151,15 @@ def another_port() -> int:
 
 
 @pytest.fixture(scope="session")
-def serve() -> type[serve_streamlit]:
+def serve() -> Callable[[Path, Path], AbstractContextManager[str]]:
     """A context manager that serves any Streamlit script: ``with serve(script, folder_for_its_log) as url``."""
     return serve_streamlit
+
+
+@pytest.fixture(scope="session")
+def run_server() -> Callable[..., AbstractContextManager[None]]:
+    """A context manager that runs any server: ``with run_server(command, address_that_answers, log, cwd=folder)``."""
+    return running
 
 
 @pytest.fixture(scope="session")

@@ -6,14 +6,10 @@ import json
 import os
 import re
 import secrets
-import subprocess
 import sys
-import threading
-import time
-import urllib.error
-import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import nbformat
 import pytest
@@ -57,7 +53,9 @@ canvas.policy = canvas.policy.with_rule("age", bf.Threshold(5))""",
 
 
 @pytest.fixture(scope="module")
-def jupyter(tmp_path_factory: pytest.TempPathFactory, another_port: int) -> Iterator[Callable[[str], str]]:
+def jupyter(
+    tmp_path_factory: pytest.TempPathFactory, another_port: int, run_server: Callable[..., Any]
+) -> Iterator[Callable[[str], str]]:
     """A JupyterLab with no settings but its own, until the tests are over; called with a name, it gives the address of
     a new notebook of that name, whose kernel is the Python that runs the tests."""
     folder = tmp_path_factory.mktemp("jupyter")
@@ -81,8 +79,6 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory, another_port: int) -> Iter
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=localhost"]
     command += [f"--port={another_port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={own['notebooks']}"]
     command += ["--LabApp.extension_manager=readonly", "--LanguageServerManager.autodetect=False"]
-    with log.open("w") as out:
-        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=out, stderr=subprocess.STDOUT)
     url = f"http://localhost:{another_port}"
 
     def written(name: str) -> str:
@@ -91,33 +87,13 @@ def jupyter(tmp_path_factory: pytest.TempPathFactory, another_port: int) -> Iter
         nbformat.write(notebook, own["notebooks"] / f"{name}.ipynb")
         return f"{url}/doc/tree/{name}.ipynb?token={token}"
 
-    try:
-        last = time.monotonic() + SECONDS
-        while not _healthy(url):
-            if process.poll() is not None or time.monotonic() > last:
-                raise RuntimeError(f"JupyterLab did not come up:\n{log.read_text()}")
-            threading.Event().wait(0.1)
+    with run_server(command, f"{url}/api", log, cwd=folder, env=environment):
         yield written
-    finally:
-        process.terminate()  # it ends its kernels first; one that it could not end sees it gone and ends itself
-        try:
-            process.wait(timeout=20)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
 
 
 def put(path: Path, content: object) -> None:
     path.parent.mkdir(parents=True)
     path.write_text(json.dumps(content), encoding="utf-8")
-
-
-def _healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/api", timeout=5) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 def cell(page: Page, number: int) -> Locator:

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import subprocess
 import sys
-import threading
-import time
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -52,39 +48,17 @@ if __name__ == "__main__":
 
 
 @pytest.fixture(scope="module")
-def notebook_url(tmp_path_factory: pytest.TempPathFactory, another_port: int) -> Iterator[str]:
+def notebook_url(
+    tmp_path_factory: pytest.TempPathFactory, another_port: int, run_server: Callable[..., Any]
+) -> Iterator[str]:
     """The address of the notebook, run by marimo on a free port until the tests are over."""
     folder = tmp_path_factory.mktemp("marimo")
     script, log = folder / "notebook.py", folder / "marimo.log"
     script.write_text(NOTEBOOK, encoding="utf-8")
     command = [sys.executable, "-m", "marimo", "run", "--headless", "--no-token", "--host=localhost"]
-    with log.open("w") as out:
-        process = subprocess.Popen(
-            [*command, f"--port={another_port}", str(script)], cwd=folder, stdout=out, stderr=subprocess.STDOUT
-        )
     url = f"http://localhost:{another_port}"
-    try:
-        last = time.monotonic() + SECONDS
-        while not _healthy(url):
-            if process.poll() is not None or time.monotonic() > last:
-                raise RuntimeError(f"marimo did not come up:\n{log.read_text()}")
-            threading.Event().wait(0.1)
+    with run_server([*command, f"--port={another_port}", str(script)], f"{url}/health", log, cwd=folder):
         yield url
-    finally:
-        process.terminate()
-        try:
-            process.wait(timeout=10)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
-
-
-def _healthy(url: str) -> bool:
-    try:
-        with urllib.request.urlopen(f"{url}/health", timeout=5) as answer:
-            return answer.status == 200
-    except (urllib.error.URLError, OSError):
-        return False
 
 
 def cell(page: Page, text: str) -> None:
