@@ -18,7 +18,7 @@ import pandas as pd
 from . import _enumeration, _kernels, _reference
 from .domain import Codes, Domain
 from .errors import DataError, DomainError, DomainTooLargeError, PolicyError, VoteError
-from .policy import Complete, Policy, Threshold
+from .policy import Policy
 from .sensitivity import (
     SQRT2,
     RecordEdge,
@@ -532,26 +532,14 @@ def walk(policy: Policy, record: Codes, attribute: str, candidates: Codes, tau: 
     hard_votes = HardVote().responses(domain, records, candidates)
     soft_votes = soft.responses(domain, records, candidates)
     distances = domain.distance(records, record[None, :])[:, 0]
+    rule = policy.rules.get(attribute)
     return Walk(
         attribute, values, start, hard_votes, soft_votes,
         np.linalg.norm(hard_votes - hard_votes[start], axis=1),
         np.linalg.norm(soft_votes - soft_votes[start], axis=1),
         np.array([SQRT2 * shift_ratio(distance, soft.tau) for distance in distances]),
-        _joined(policy, attribute, start),
+        rule.joined(domain[attribute], start) if rule else np.zeros(len(values), dtype=bool),
     )  # fmt: skip
-
-
-def _joined(policy: Policy, attribute: str, code: int) -> np.ndarray:
-    """Which values the policy joins to one, (values,) booleans, without listing edges where a formula tells."""
-    values, rule = policy.domain[attribute], policy.rules.get(attribute)
-    codes = np.arange(len(values.values))
-    if isinstance(rule, Threshold | Complete):
-        within = rule._within(values) if isinstance(rule, Threshold) else values.span
-        return (codes != code) & (values.steps(code, codes) <= within)
-    joined = np.zeros(len(codes), dtype=bool)
-    edges = policy.edges(attribute)
-    joined[edges[edges[:, 0] == code, 1]] = joined[edges[edges[:, 1] == code, 0]] = True
-    return joined
 
 
 def walk_frame(walked: Walk) -> pd.DataFrame:

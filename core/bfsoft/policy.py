@@ -63,6 +63,12 @@ class Rule:
         """A label (n_values,) that exactly the values of one component share, without listing edges; else None."""
         return None
 
+    def joined(self, attribute: Any, code: int) -> np.ndarray:
+        """Which values have an edge to that of a code, (n_values,) booleans, without listing edges where avoidable."""
+        pairs, joined = self.pairs(attribute), np.zeros(len(attribute.values), dtype=bool)
+        joined[pairs[pairs[:, 0] == code, 1]] = joined[pairs[pairs[:, 1] == code, 0]] = True
+        return joined
+
     def widest(self, attribute: Any) -> tuple[int, int] | None:
         """The codes of the edge with the most steps (the first of several), or None without edges."""
         pairs = self.pairs(attribute)
@@ -123,6 +129,10 @@ class Threshold(Rule):
         codes = np.arange(len(attribute.values))
         # On a line the fewest hops are as long as they may be.
         return np.ceil(attribute.steps(codes[:, None], codes[None, :]) / within)
+
+    def joined(self, attribute: Any, code: int) -> np.ndarray:
+        codes = np.arange(len(attribute.values))
+        return (codes != code) & (attribute.steps(code, codes) <= self._within(attribute))
 
     def groups(self, attribute: Any) -> np.ndarray | None:
         within, count = self._within(attribute), len(attribute.values)
@@ -208,6 +218,9 @@ class Complete(Rule):
 
     def groups(self, attribute: Any) -> np.ndarray | None:
         return np.zeros(len(attribute.values), dtype=np.int64)
+
+    def joined(self, attribute: Any, code: int) -> np.ndarray:
+        return np.arange(len(attribute.values)) != code
 
     def widest(self, attribute: Any) -> tuple[int, int] | None:
         if attribute.kind == "hierarchical":

@@ -242,3 +242,17 @@ def test_components_without_edges_listed_are_those_of_the_graph(kind):
         assert policy.components("a").tolist() == drawn.components("a").tolist(), rule
         assert policy.widest_edge == drawn.widest_edge, rule
         assert policy.edge_count("a") == drawn.edge_count("a"), rule
+
+
+@pytest.mark.parametrize("rule", [bf.Threshold(0), bf.Threshold(1), bf.Threshold(4), bf.Complete()])
+@pytest.mark.parametrize(
+    "attribute",
+    [
+        bf.Numeric("n", 0, 9),
+        bf.Categorical("c", ["a", "b", "c"]),
+        bf.Hierarchical("h", {"a": ["x", "y"], "b": ["z", "w", "v"]}),
+    ],
+)
+def test_joined_without_listing_edges_is_joined_by_listing_them(attribute, rule):
+    for code in range(len(attribute.values)):
+        assert rule.joined(attribute, code).tolist() == bf.policy.Rule.joined(rule, attribute, code).tolist()
