@@ -41,7 +41,7 @@ def test_candidates_move_when_played_and_follow_the_scrubber(page: Page, app_url
     rail = page.locator(".slider-rail-touch-rect").bounding_box()
     page.mouse.click(rail["x"] + 2, rail["y"] + rail["height"] / 2)
     at_step(page, "round 1: candidates")
-    assert places(page) == first
+    page.wait_for_function(f"first => ({PLACES})().join() === first.join()", arg=first, timeout=LONG)
 
 
 def at_step(page: Page, name: str) -> None:
@@ -50,20 +50,27 @@ def at_step(page: Page, name: str) -> None:
     )
 
 
+# Where every candidate stands on the chart, as a function in the page.
+PLACES = "() => [...document.querySelectorAll('.scatterlayer .point')].map(point => point.getAttribute('transform'))"
+
+
 def places(page: Page) -> list[str]:
-    """Where every candidate stands, once nothing has moved for half a second."""
+    """Where every candidate stands, once nothing has moved for half a second.
+
+    A label tells its step before the points set off, so it is the points that must have come to rest.
+    """
+    page.evaluate("window.before = null")
     page.wait_for_function(
-        """() => {
-            const points = [...document.querySelectorAll('.js-plotly-plot .scatterlayer .point')];
-            const now = points.map(point => point.getAttribute('transform')).join();
+        f"""() => {{
+            const now = ({PLACES})().join();
             const same = window.before === now;
             window.before = now;
             return same;
-        }""",
+        }}""",
         polling=500,
         timeout=LONG,
     )
-    return page.evaluate("window.before.split('),')")
+    return page.evaluate(f"({PLACES})()")
 
 
 @pytest.mark.parametrize("section", ["Votes", "Two attributes", "Over seeds", "Comparison"])
