@@ -225,10 +225,6 @@ def test_a_floor_is_not_said_to_attain_the_bound(small: bf.Policy, candidates: n
     bounds = pd.DataFrame({"tau": taus, "bound": found["bound"]})
     shown = pd.concat([frame for frame in layers(charts.curve_chart(found, bounds, 0.03)) if "kind" in frame])
     assert [*shown[shown["kind"] == "exact, soft vote without the floor"]["l2"]] == alone[1:]
-    # a notebook may hold the four columns alone
-    four = found.drop(columns="values")
-    assert charts.curve_text(four, 1.0) == "Participation's floor of 1 sets the exact sensitivity at 2 of 3 τ searched"
-    assert charts.curve_chart(four, bounds, 0.03)
 
 
 def test_region_hues_are_not_the_signal() -> None:

@@ -423,12 +423,10 @@ def curve_text(curve: pd.DataFrame, tau: float) -> str:
     if curve.empty:
         return "The bound falls as τ grows"
     at = curve.iloc[(np.log(curve["tau"]) - math.log(tau)).abs().argmin()]
-    near, floored = f"near τ = {words.number(at['tau'])}", _floored(curve)
+    near, floored = f"near τ = {words.number(at['tau'])}", curve["exact"] > curve["values"]
     if floored.any():
         which = "every τ" if floored.all() else f"{floored.sum()} of {len(curve)} τ"
         said = f"Participation's floor of 1 sets the exact sensitivity at {which if len(curve) > 1 else 'the first τ'}"
-        if "values" not in curve:
-            return f"{said} searched"
         alone = f"{near} a changed value alone moves a vote by at most {words.number(at['values'])}"
         return f"{said} searched; {alone}"
     share = curve["exact"] / curve["bound"]
@@ -437,19 +435,14 @@ def curve_text(curve: pd.DataFrame, tau: float) -> str:
     return f"The exact sensitivity never passes the bound: {near} it is {percent(at['exact'] / at['bound'])} of it"
 
 
-def _floored(curve: pd.DataFrame) -> pd.Series:
-    """Where participation's floor of 1 sets the exact sensitivity, as changed values alone stay below it."""
-    return curve["exact"] > curve["values"] if "values" in curve else curve["exact"] == 1
-
-
 def curve_chart(curve: pd.DataFrame, bounds: pd.DataFrame, tau: float) -> alt.LayerChart:
     """Exact L2 sensitivity on these candidates against the bound, over τ (the paper's Figure 7).
 
-    ``curve`` has columns tau, exact, hard, bound, a row for each τ searched; ``bounds`` tau and bound, finely spaced.
-    Where ``curve`` has values, the exact soft vote's of changed values alone, those below a floor are shown beneath it.
+    ``curve`` has the columns of ``bfsoft.crossings.sensitivity_curve``, a row for each τ searched (none yet: no rows);
+    ``bounds`` tau and bound, finely spaced. What changed values attain below participation's floor is shown beneath it.
     """
     kinds, hues = ["bound", "exact, soft vote", "exact, hard vote"], [QUIET, COLOURS["BF-Soft"], COLOURS["Hard"]]
-    beneath = curve[_floored(curve)] if "values" in curve else curve.iloc[:0]
+    beneath = curve[curve["exact"] > curve["values"]]
     if not beneath.empty:
         kinds, hues = [*kinds, "exact, soft vote without the floor"], [*hues, CALM]
     colours = alt.Scale(domain=kinds, range=hues)
