@@ -1,4 +1,4 @@
-"""The canvas in a live JupyterLab: what is drawn is what the kernel has, and what the kernel sets is what is drawn."""
+"""The canvas and the plane in a live JupyterLab: what is drawn is what the kernel has, and the other way round."""
 
 from __future__ import annotations
 
@@ -51,13 +51,36 @@ canvas.tau = 0.08
 canvas.policy = canvas.policy.with_rule("age", bf.Threshold(5))""",
 ]
 
+PLANE_CELLS = [
+    """\
+import numpy as np
+import bfsoft as bf
+from bfsoft_explorer import BoundaryPlane
+
+domain = bf.Domain([bf.Numeric("age", 20, 32), bf.Categorical("income", ["<=50K", ">50K"])])
+policy = bf.Policy(domain, {"age": bf.Threshold(2)})
+shown = BoundaryPlane(policy, np.array([[2, 0], [9, 1]]), record=np.array([4, 0]), tau=0.03)
+shown""",
+    """\
+from ipywidgets import Label
+
+seen = Label()
+
+def tell(change=None):
+    seen.value = f"tau={shown.tau:.3g} record={shown.record.tolist()} candidates={shown.candidates.tolist()}"
+
+shown.observe(tell, ["tau", "record", "candidates"])
+tell()
+seen""",
+]
+
 
 @pytest.fixture(scope="module")
 def jupyter(
     tmp_path_factory: pytest.TempPathFactory, another_port: int, run_server: Callable[..., Any]
 ) -> Iterator[Callable[[str], str]]:
-    """A JupyterLab with no settings but its own, until the tests are over; called with a name, it gives the address of
-    a new notebook of that name, whose kernel is the Python that runs the tests."""
+    """A JupyterLab with no settings but its own, until the tests are over; called with a name and cells, it gives the
+    address of a new notebook, whose kernel is the Python that runs the tests."""
     folder = tmp_path_factory.mktemp("jupyter")
     own = {name: folder / name for name in ("config", "data", "runtime", "ipython", "notebooks")}
     own["notebooks"].mkdir()
@@ -81,8 +104,8 @@ def jupyter(
     command += ["--LabApp.extension_manager=readonly", "--LanguageServerManager.autodetect=False"]
     url = f"http://localhost:{another_port}"
 
-    def written(name: str) -> str:
-        notebook = new_notebook(cells=[new_code_cell(source) for source in CELLS])
+    def written(name: str, cells: list[str] = CELLS) -> str:
+        notebook = new_notebook(cells=[new_code_cell(source) for source in cells])
         notebook.metadata["kernelspec"] = {"name": "tests", "display_name": "Tests", "language": "python"}
         nbformat.write(notebook, own["notebooks"] / f"{name}.ipynb")
         return f"{url}/doc/tree/{name}.ipynb?token={token}"
@@ -111,20 +134,21 @@ def run(page: Page, number: int) -> None:
 
 
 def opened(page: Page, address: str) -> None:
-    """Open a notebook, show its canvas, and below it what the kernel has of it at any moment."""
+    """Open a notebook, show what it draws, and below it what the kernel has of it at any moment."""
     page.goto(address)
     # a cell run before JupyterLab has its kernel is dropped; its status bar says when
     expect(page.get_by_text("Tests | Idle", exact=True)).to_be_visible(timeout=SECONDS * 1_000)
     run(page, CANVAS)
-    expect(page.locator('[data-value="29"]')).to_be_visible(timeout=SECONDS * 1_000)
     run(page, SEEN)
-    kernel_has(page, THRESHOLD, 0.03)
+
+
+def has(page: Page, expected: str) -> None:
+    """Wait until the kernel has this; only then is the next cell sure to run after the edit."""
+    expect(cell(page, SEEN).locator(".jp-OutputArea-output")).to_have_text(expected, timeout=SECONDS * 1_000)
 
 
 def kernel_has(page: Page, policy: bf.Policy, tau: float) -> None:
-    """Wait until an edit has come to the kernel; only then is the next cell sure to run after it."""
-    expected = f"tau={tau!r} edges={policy.edge_count('age')}"
-    expect(cell(page, SEEN).locator(".jp-OutputArea-output")).to_have_text(expected, timeout=SECONDS * 1_000)
+    has(page, f"tau={tau!r} edges={policy.edge_count('age')}")
 
 
 def prints(page: Page, policy: bf.Policy, tau: float) -> None:
@@ -154,6 +178,7 @@ def centre(page: Page, label: object) -> tuple[float, float]:
 
 def test_what_is_drawn_is_what_the_next_cell_computes_with(page: Page, jupyter: Callable[[str], str]) -> None:
     opened(page, jupyter("drawn"))
+    kernel_has(page, THRESHOLD, 0.03)
     prints(page, THRESHOLD, 0.03)
     page.locator('[data-value="29"]').scroll_into_view_if_needed()
     page.mouse.move(*centre(page, 22))
@@ -174,7 +199,39 @@ def test_what_is_drawn_is_what_the_next_cell_computes_with(page: Page, jupyter: 
     erased = bf.Policy(DOMAIN, {"age": bf.Edges([*near, (22, 29)])})
     kernel_has(page, erased, 0.06)
     prints(page, erased, 0.06)
+    # nor are those of its buttons and sliders; x would cut the cell, a, b and dd add and delete some
+    page.get_by_role("button", name="Undo").focus()
+    page.keyboard.press("Enter")
+    kernel_has(page, drawn, 0.06)
+    for place in ('[data-value="20"]', "input[name=tau]", "button:has-text('Clear')"):
+        type_letters(page, place)
+    kernel_has(page, drawn, 0.06)
     expect(page.locator(".jp-CodeCell")).to_have_count(len(CELLS))
+
+
+def type_letters(page: Page, place: str) -> None:
+    page.locator(place).focus()
+    for key in "abddx":
+        page.keyboard.press(key)
+
+
+def test_the_plane_walks_its_record_and_keeps_its_keys(page: Page, jupyter: Callable[[str, list[str]], str]) -> None:
+    opened(page, jupyter("plane", PLANE_CELLS))
+    has(page, "tau=0.03 record=[4, 0] candidates=[[2, 0], [9, 1]]")
+    page.locator(".bp-stage").focus()
+    page.keyboard.press("ArrowRight")
+    has(page, "tau=0.03 record=[5, 0] candidates=[[2, 0], [9, 1]]")
+    page.keyboard.press("Enter")
+    has(page, "tau=0.03 record=[5, 0] candidates=[[2, 0], [9, 1], [5, 0]]")
+    page.locator(".bp input[name=tau]").focus()
+    page.keyboard.press("End")
+    has(page, "tau=1 record=[5, 0] candidates=[[2, 0], [9, 1], [5, 0]]")
+    for place in (".bp-stage", ".bp input[name=tau]", ".bp-choice button >> nth=0"):
+        type_letters(page, place)
+    has(page, "tau=1 record=[5, 0] candidates=[[2, 0], [9, 1], [5, 0]]")
+    expect(page.locator(".jp-CodeCell")).to_have_count(len(PLANE_CELLS))
+    larger = "boxes => boxes.filter(box => box.scrollWidth > box.clientWidth + 1).length"
+    assert page.locator(".bp, .bp-side, .bp-side dd, .bp-counts").evaluate_all(larger) == 0
 
 
 def test_what_python_sets_is_what_is_drawn(page: Page, jupyter: Callable[[str], str]) -> None:

@@ -1886,6 +1886,8 @@ class Canvas {
 
   key(event) {
     const command = event.ctrlKey || event.metaKey;
+    // a notebook takes plain keys as commands, wherever the focus is: x would cut the cell with the canvas in it
+    if (!command && !event.altKey) event.stopPropagation();
     if (command && event.key.toLowerCase() === "z" && !event.target.matches?.("input[type=number]")) {
       event.preventDefault();
       return event.shiftKey ? this.redo() : this.undo();

@@ -279,7 +279,9 @@ class Plane {
     this.waiting = null;
     this.tool = "record";
     this.picked = null;
-    this.root = build("div", { class: "bp" });
+    // a notebook takes plain keys as commands, wherever the focus is: x would cut the cell with the plane in it
+    const own = (event) => event.ctrlKey || event.metaKey || event.altKey || event.stopPropagation();
+    this.root = build("div", { class: "bp", onkeydown: own });
     parent.append(this.root);
     this.frame();
     this.watcher = new ResizeObserver(() => this.data && this.layOut());
