@@ -12,13 +12,13 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from bfsoft_explorer.canvas import SCRIPT, STYLE
 
@@ -34,6 +34,9 @@ QUIET = [
     "--disable-sync",
 ]
 HEALTH_SECONDS = 60
+# What is waited for is there at once on a quiet machine; a busy one may take long over it.
+PATIENCE = 60_000  # milliseconds
+expect.set_options(timeout=PATIENCE)
 
 HARNESS = """<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Policy canvas</title>
@@ -76,15 +79,26 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def page(browser: Browser) -> Iterator[Page]:
-    """A fresh page; an uncaught error in its scripts fails the test that used it."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    page = context.new_page()
+def new_page(browser: Browser) -> Iterator[Callable[..., Page]]:
+    """Open a page in a browsing context of its own, with options such as ``color_scheme``; further tabs come from its
+    ``context``. An uncaught error in their scripts fails the test."""
     faults: list[str] = []
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    yield page
-    context.close()
+    with ExitStack() as contexts:
+
+        def opened(**options: Any) -> Page:
+            context = browser.new_context(**{"viewport": {"width": 1280, "height": 900}, **options})
+            contexts.callback(context.close)
+            context.set_default_timeout(PATIENCE)
+            context.on("weberror", lambda error: faults.append(str(error.error)))
+            return context.new_page()
+
+        yield opened
     assert not faults, faults
+
+
+@pytest.fixture
+def page(new_page: Callable[..., Page]) -> Page:
+    return new_page()
 
 
 def free_port() -> int:

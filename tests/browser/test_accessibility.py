@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, expect
+from playwright.sync_api import Page, expect
 
-SECONDS = 30_000
 VERSION = "4.10.3"
 
 
@@ -29,19 +28,14 @@ def axe(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "node_modules" / "axe-core" / "axe.min.js"
 
 
-def faults(browser: Browser, axe: Path, address: str, theme: Any) -> list[str]:
+def faults(page: Page, axe: Path, address: str) -> list[str]:
     """The serious and critical faults of a page that has come to rest."""
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=theme)
-    page = context.new_page()
     page.goto(address)
-    expect(page.locator(".bfsoft-strip")).to_be_visible(timeout=SECONDS)
-    expect(page.locator("[data-testid=stApp]")).to_have_attribute(
-        "data-test-script-state", "notRunning", timeout=SECONDS
-    )
-    expect(page.locator("[data-testid=stSkeleton]").locator("visible=true")).to_have_count(0, timeout=SECONDS)
+    expect(page.locator(".bfsoft-strip")).to_be_visible()
+    expect(page.locator("[data-testid=stApp]")).to_have_attribute("data-test-script-state", "notRunning")
+    expect(page.locator("[data-testid=stSkeleton]").locator("visible=true")).to_have_count(0)
     page.add_script_tag(path=str(axe))
     found = page.evaluate("() => axe.run({resultTypes: ['violations']})")["violations"]
-    context.close()
     return [
         f"{each['id']}: {each['help']}: {each['nodes'][0]['html']}"
         for each in found
@@ -51,5 +45,5 @@ def faults(browser: Browser, axe: Path, address: str, theme: Any) -> list[str]:
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("path", ["", "domain", "boundaries", "temperature", "synthesis", "pilot", "paper"])
-def test_no_serious_fault(browser: Browser, app_url: str, axe: Path, path: str, theme: str) -> None:
-    assert faults(browser, axe, f"{app_url}/{path}?s=staff", theme) == []
+def test_no_serious_fault(new_page: Callable[..., Page], app_url: str, axe: Path, path: str, theme: str) -> None:
+    assert faults(new_page(color_scheme=theme), axe, f"{app_url}/{path}?s=staff") == []

@@ -7,7 +7,7 @@ import json
 
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import bfsoft as bf
 from bfsoft_explorer import share
@@ -15,7 +15,7 @@ from bfsoft_explorer import share
 
 def open_policy(page: Page, url: str, scenario: bf.Scenario | None = None) -> None:
     page.goto(f"{url}/?s={share.to_link(scenario)}" if scenario else url)
-    expect(page.locator('[data-readout="reach"]')).to_be_visible(timeout=60_000)
+    expect(page.locator('[data-readout="reach"]')).to_be_visible()
 
 
 def raw(page: Page, name: str) -> float:
@@ -83,7 +83,7 @@ def test_an_edge_drawn_moves_the_reach_during_the_drag_and_survives_a_reload(pag
     settled_reach(page, drawn)
     page.wait_for_url("**/?s=*")
     page.reload()
-    expect(page.locator('[data-readout="reach"]')).to_be_visible(timeout=60_000)
+    expect(page.locator('[data-readout="reach"]')).to_be_visible()
     assert raw(page, "reach") == pytest.approx(drawn, rel=1e-12)
 
 
@@ -122,31 +122,27 @@ def test_state_survives_moving_between_pages(page: Page, app_url: str) -> None:
     scenario = bf.load_scenario("staff").replace(tau=0.07)
     open_policy(page, app_url, scenario)
     page.get_by_role("link", name="Synthesis").click()
-    expect(page.get_by_role("button", name="Run")).to_be_visible(timeout=60_000)
+    expect(page.get_by_role("button", name="Run")).to_be_visible()
     expect(page.get_by_role("spinbutton", name="Temperature τ")).to_have_value("0.07")
     page.get_by_role("link", name="Policy").click()
     expect(page.locator('[data-readout="reach"]')).to_be_visible()
     assert raw(page, "reach") == pytest.approx(scenario.policy.reach, rel=1e-12)
 
 
-def test_two_tabs_do_not_mix(browser: Browser, app_url: str) -> None:
-    context = browser.new_context()
-    try:
-        one, two = context.new_page(), context.new_page()
-        open_policy(one, app_url, bf.load_scenario("staff"))
-        open_policy(two, app_url, bf.load_scenario("xor3"))
-        assert raw(one, "reach") == pytest.approx(bf.load_scenario("staff").policy.reach, rel=1e-12)
-        assert raw(two, "reach") == pytest.approx(1 / 28, rel=1e-12)
-        one.reload()
-        expect(one.locator('[data-readout="reach"]')).to_be_visible(timeout=60_000)
-        assert raw(one, "reach") == pytest.approx(bf.load_scenario("staff").policy.reach, rel=1e-12)
-    finally:
-        context.close()
+def test_two_tabs_do_not_mix(page: Page, app_url: str) -> None:
+    one, two = page, page.context.new_page()
+    open_policy(one, app_url, bf.load_scenario("staff"))
+    open_policy(two, app_url, bf.load_scenario("xor3"))
+    assert raw(one, "reach") == pytest.approx(bf.load_scenario("staff").policy.reach, rel=1e-12)
+    assert raw(two, "reach") == pytest.approx(1 / 28, rel=1e-12)
+    one.reload()
+    expect(one.locator('[data-readout="reach"]')).to_be_visible()
+    assert raw(one, "reach") == pytest.approx(bf.load_scenario("staff").policy.reach, rel=1e-12)
 
 
 def test_a_damaged_link_says_so_and_opens_the_first_sample(page: Page, app_url: str) -> None:
     page.goto(f"{app_url}/?s=not-a-scenario")
-    expect(page.get_by_text("The link could not be opened")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("The link could not be opened")).to_be_visible()
     expect(page.locator('[data-readout="reach"]')).to_be_visible()
     assert raw(page, "reach") == pytest.approx(bf.load_scenario("adult").policy.reach, rel=1e-12)
 
@@ -154,8 +150,8 @@ def test_a_damaged_link_says_so_and_opens_the_first_sample(page: Page, app_url: 
 def test_a_synthesis_is_run_watched_and_downloaded(page: Page, app_url: str) -> None:
     scenario = bf.load_scenario("adult")
     page.goto(f"{app_url}/synthesis?s={share.to_link(scenario.replace(size=64, rounds=4))}")
-    page.get_by_role("button", name="Run").dblclick(timeout=60_000)
-    expect(page.get_by_role("button", name="BF-Soft's table")).to_be_visible(timeout=60_000)
+    page.get_by_role("button", name="Run").dblclick()
+    expect(page.get_by_role("button", name="BF-Soft's table")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="BF-Soft's table").click()
     table = pd.read_csv(download.value.path(), na_filter=False)
@@ -178,13 +174,13 @@ def test_a_synthesis_is_run_watched_and_downloaded(page: Page, app_url: str) -> 
 def test_a_long_run_shows_progress_and_stops(page: Page, app_url: str) -> None:
     scenario = bf.load_scenario("adult").replace(size=4096, rounds=200)
     page.goto(f"{app_url}/synthesis?s={share.to_link(scenario)}")
-    page.get_by_role("button", name="Run").click(timeout=60_000)
+    page.get_by_role("button", name="Run").click()
     stop = page.get_by_role("main").get_by_role("button", name="Stop")
-    expect(page.get_by_text("of the rounds done")).to_be_visible(timeout=60_000)
+    expect(page.get_by_text("of the rounds done")).to_be_visible()
     page.get_by_role("link", name="Policy").click()
-    expect(page.locator('[data-readout="reach"]')).to_be_visible(timeout=60_000)
+    expect(page.locator('[data-readout="reach"]')).to_be_visible()
     page.get_by_role("link", name="Synthesis").click()
-    stop.click(timeout=60_000)
+    stop.click()
     expect(page.get_by_text("Stopped after round")).to_be_visible(timeout=120_000)
     expect(page.get_by_role("button", name="BF-Soft's table")).to_be_visible()
 

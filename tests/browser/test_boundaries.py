@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Page, Route, expect
 
 import bfsoft as bf
 from bfsoft.crossings import Plane, colouring, mix, plane, plane_edges, regions, walk
@@ -532,8 +532,8 @@ def test_labels_stay_inside_and_apart(mount, case: Callable[[], Any]) -> None:
 
 def open_boundaries(page: Page, url: str, scenario: bf.Scenario | None = None) -> None:
     page.goto(f"{url}/boundaries{f'?s={share.to_link(scenario)}' if scenario else ''}")
-    expect(page.locator(".bp-record")).to_be_visible(timeout=60_000)
-    expect(page.get_by_text("In the whole domain")).to_be_visible(timeout=60_000)
+    expect(page.locator(".bp-record")).to_be_visible()
+    expect(page.get_by_text("In the whole domain")).to_be_visible()
 
 
 def test_moving_the_record_moves_the_controls_and_outlives_other_pages(page: Page, app_url: str) -> None:
@@ -548,9 +548,9 @@ def test_moving_the_record_moves_the_controls_and_outlives_other_pages(page: Pag
     age = str(int(record.split(",")[0]) + 17)
     expect(page.get_by_text(f"from {age} to")).to_be_visible()
     page.get_by_role("link", name="Policy").click()
-    expect(page.locator('[data-readout="reach"]').first).to_be_visible(timeout=30_000)
+    expect(page.locator('[data-readout="reach"]').first).to_be_visible()
     page.get_by_role("link", name="Boundaries").click()
-    expect(page.locator(".bp-record")).to_have_attribute("data-record", record, timeout=30_000)
+    expect(page.locator(".bp-record")).to_have_attribute("data-record", record)
 
 
 def test_theta_on_the_plane_is_the_scenarios(page: Page, app_url: str) -> None:
@@ -559,12 +559,12 @@ def test_theta_on_the_plane_is_the_scenarios(page: Page, app_url: str) -> None:
     slider.focus()
     for _ in range(4):
         slider.press("ArrowLeft")
-    expect(page.locator(".bfsoft-strip")).to_contain_text("age θ = 3", timeout=30_000)
+    expect(page.locator(".bfsoft-strip")).to_contain_text("age θ = 3")
     policy = bf.load_scenario("adult").policy.with_rule("age", bf.Threshold(3))
     total = f"{policy.record_edge_count:,} edges cross"
-    expect(page.get_by_text(total)).to_be_visible(timeout=60_000)
+    expect(page.get_by_text(total)).to_be_visible()
     page.reload()
-    expect(page.locator(".bfsoft-strip")).to_contain_text("age θ = 3", timeout=60_000)
+    expect(page.locator(".bfsoft-strip")).to_contain_text("age θ = 3")
 
 
 def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) -> None:
@@ -573,11 +573,11 @@ def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) ->
     box = page.locator(".bp-stage").bounding_box()
     assert box is not None
     page.mouse.click(box["x"] + 210, box["y"] + 90)
-    expect(page.get_by_role("button", name="Start with one")).to_be_visible(timeout=30_000)
+    expect(page.get_by_role("button", name="Start with one")).to_be_visible()
     assert page.locator("[data-candidate]").count() == 101
     page.get_by_role("radio", name="Exact against the bound").click()
     page.get_by_role("button", name="Place two candidates").click()
-    expect(page.locator("[data-candidate]")).to_have_count(2, timeout=30_000)
+    expect(page.locator("[data-candidate]")).to_have_count(2)
     expect(page.locator("[data-candidate]").first).to_have_class("bp-candidate is-here")
     title = page.get_by_role("button", name="Fullscreen: The exact sensitivity attains the bound at every τ searched")
     expect(title).to_be_attached(timeout=180_000)
@@ -601,18 +601,19 @@ def test_the_soft_vote_and_tau_are_kept(page: Page, app_url: str) -> None:
     slider = page.locator("input[name=tau]")
     slider.focus()
     slider.press("Home")
-    expect(page.locator(".bfsoft-strip")).to_contain_text("0.0001", timeout=30_000)
+    expect(page.locator(".bfsoft-strip")).to_contain_text("0.0001")
     page.get_by_role("link", name="Policy").click()
-    expect(page.locator('[data-readout="reach"]').first).to_be_visible(timeout=30_000)
+    expect(page.locator('[data-readout="reach"]').first).to_be_visible()
     page.get_by_role("link", name="Boundaries").click()
-    expect(page.locator("[data-choice=soft]")).to_have_attribute("aria-pressed", "true", timeout=30_000)
+    expect(page.locator("[data-choice=soft]")).to_have_attribute("aria-pressed", "true")
 
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 1920])
-def test_words_stand_out_from_the_ground_in_both_themes(browser: Browser, app_url: str, theme: str, width: int) -> None:
-    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=theme)  # type: ignore[arg-type]
-    page = context.new_page()
+def test_words_stand_out_from_the_ground_in_both_themes(
+    new_page: Callable[..., Page], app_url: str, theme: str, width: int
+) -> None:
+    page = new_page(viewport={"width": width, "height": 900}, color_scheme=theme)
     open_boundaries(page, app_url)
     contrast = page.locator(".bp").evaluate(
         """(plane, selectors) => {
@@ -640,4 +641,3 @@ def test_words_stand_out_from_the_ground_in_both_themes(browser: Browser, app_ur
           .filter((node) => node.scrollWidth > node.clientWidth + 1).map((node) => node.className)"""
     )
     assert clipped == []
-    context.close()

@@ -404,11 +404,10 @@ def test_edits_are_spoken_and_parts_are_named(mount):
 
 
 @pytest.fixture
-def touch(browser, harness_url):
+def touch(new_page, harness_url):
     """A tablet-sized page with the canvas on it, driven by fingers alone: ``touch(data)`` gives the page and a drag."""
-    context = browser.new_context(viewport={"width": 820, "height": 1100}, has_touch=True)
-    page = context.new_page()
-    fingers = context.new_cdp_session(page)
+    page = new_page(viewport={"width": 820, "height": 1100}, has_touch=True)
+    fingers = page.context.new_cdp_session(page)
 
     def drag(*through: tuple[float, float]) -> None:
         """Touch the first point, slide along the others in small steps, and lift; the browser may take it for a pan."""
@@ -426,8 +425,7 @@ def touch(browser, harness_url):
         page.evaluate("data => { mount(data) }", given)
         return page, drag
 
-    yield mounted
-    context.close()
+    return mounted
 
 
 def test_touch_joins_by_tapping_two_values(touch):

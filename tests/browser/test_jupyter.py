@@ -20,7 +20,6 @@ import bfsoft as bf
 
 pytest.importorskip("jupyterlab")
 
-SECONDS = 60
 DOMAIN = bf.Domain([bf.Numeric("age", 20, 32), bf.Categorical("income", ["<=50K", ">50K"])])
 THRESHOLD = bf.Policy(DOMAIN, {"age": bf.Threshold(2)})
 CANVAS, SEEN, PRINTED, SET = range(4)
@@ -127,24 +126,24 @@ def run(page: Page, number: int) -> None:
     """Run a cell as a reader does, and wait until it is done: its prompt shows a number again, a higher one."""
     prompt = cell(page, number).locator(".jp-InputPrompt")
     before = prompt.text_content()
-    cell(page, number).locator(".cm-content").click(timeout=SECONDS * 1_000)
+    cell(page, number).locator(".cm-content").click()
     page.keyboard.press("Control+Enter")
-    expect(prompt).not_to_have_text(before or "", timeout=SECONDS * 1_000)
-    expect(prompt).to_have_text(re.compile(r"\[\d+\]:"), timeout=SECONDS * 1_000)
+    expect(prompt).not_to_have_text(before or "")
+    expect(prompt).to_have_text(re.compile(r"\[\d+\]:"))
 
 
 def opened(page: Page, address: str) -> None:
     """Open a notebook, show what it draws, and below it what the kernel has of it at any moment."""
     page.goto(address)
     # a cell run before JupyterLab has its kernel is dropped; its status bar says when
-    expect(page.get_by_text("Tests | Idle", exact=True)).to_be_visible(timeout=SECONDS * 1_000)
+    expect(page.get_by_text("Tests | Idle", exact=True)).to_be_visible()
     run(page, CANVAS)
     run(page, SEEN)
 
 
 def has(page: Page, expected: str) -> None:
     """Wait until the kernel has this; only then is the next cell sure to run after the edit."""
-    expect(cell(page, SEEN).locator(".jp-OutputArea-output")).to_have_text(expected, timeout=SECONDS * 1_000)
+    expect(cell(page, SEEN).locator(".jp-OutputArea-output")).to_have_text(expected)
 
 
 def kernel_has(page: Page, policy: bf.Policy, tau: float) -> None:
@@ -156,13 +155,13 @@ def prints(page: Page, policy: bf.Policy, tau: float) -> None:
     run(page, PRINTED)
     bound = bf.sensitivity_bound(policy, bf.SoftVote(tau))
     expected = f"{policy.edges('age').tolist()} {policy.reach} {policy.widest_edge} {tau} {bound.l2}"
-    expect(cell(page, PRINTED).locator(".jp-OutputArea-output")).to_have_text(expected, timeout=SECONDS * 1_000)
+    expect(cell(page, PRINTED).locator(".jp-OutputArea-output")).to_have_text(expected)
 
 
 def shows(page: Page, policy: bf.Policy, tau: float) -> None:
     """Wait until the canvas shows this threshold, this τ and core's numbers for them."""
     theta = policy.rules["age"].theta
-    expect(page.locator("input[name=theta]")).to_have_value(str(theta), timeout=SECONDS * 1_000)
+    expect(page.locator("input[name=theta]")).to_have_value(str(theta))
     expect(page.locator(".bf-summary")).to_contain_text(f"{policy.edge_count('age')} edges")
     expect(page.get_by_label("Temperature τ", exact=True).last).to_have_value(str(tau))
     l2 = bf.sensitivity_bound(policy, bf.SoftVote(tau)).l2
@@ -248,7 +247,7 @@ def test_the_canvas_keeps_its_looks_in_both_themes(page: Page, jupyter: Callable
     page.get_by_role("menuitem", name="Settings", exact=True).click()
     page.locator(".lm-Menu-item", has_text=re.compile("^Theme$")).hover()
     page.get_by_role("menuitem", name="JupyterLab Dark", exact=True).click()
-    expect(page.locator(".bf")).to_have_attribute("data-theme", "dark", timeout=SECONDS * 1_000)
+    expect(page.locator(".bf")).to_have_attribute("data-theme", "dark")
     assert spilt(page) == 0
 
 

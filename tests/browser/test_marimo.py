@@ -13,7 +13,6 @@ import bfsoft as bf
 
 pytest.importorskip("marimo")
 
-SECONDS = 60
 NOTEBOOK = """
 import marimo
 
@@ -63,7 +62,7 @@ def notebook_url(
 
 def cell(page: Page, text: str) -> None:
     """Wait until the reactive cell says this."""
-    expect(page.get_by_text("reach=")).to_contain_text(text, timeout=SECONDS * 1_000)
+    expect(page.get_by_text("reach=")).to_contain_text(text)
 
 
 def centre(page: Page, label: object) -> tuple[float, float]:
@@ -79,7 +78,7 @@ def test_an_edge_drawn_and_a_new_tau_reach_the_cells_below(page: Page, notebook_
     before = policy.edge_count("age")
     page.goto(notebook_url)
     cell(page, f"reach={policy.reach!r} tau=0.03 edges={before}")
-    expect(page.locator('[data-value="60"]')).to_be_visible(timeout=SECONDS * 1_000)
+    expect(page.locator('[data-value="60"]')).to_be_visible()
     page.mouse.move(*centre(page, 30))
     page.mouse.down()
     page.mouse.move(*centre(page, 60), steps=8)

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pandas as pd
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Page, expect
 
 import bfsoft as bf
 from bfsoft import experiments
 from bfsoft_explorer import share
-
-LONG = 60_000
 
 
 def address(url: str, page: str, name: str = "staff", **changes: object) -> str:
@@ -18,19 +18,19 @@ def address(url: str, page: str, name: str = "staff", **changes: object) -> str:
 
 
 def look_at(page: Page, section: str) -> None:
-    page.get_by_role("radio", name=section).click(timeout=LONG)
+    page.get_by_role("radio", name=section).click()
 
 
 def run(page: Page) -> None:
-    page.get_by_role("button", name="Run").click(timeout=LONG)
-    expect(page.get_by_role("button", name="BF-Soft's table")).to_be_visible(timeout=LONG)
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("button", name="BF-Soft's table")).to_be_visible()
 
 
 def test_candidates_move_when_played_and_follow_the_scrubber(page: Page, app_url: str) -> None:
     page.goto(address(app_url, "synthesis", size=40, rounds=3))
     run(page)
     look_at(page, "Candidates moving")
-    expect(page.locator(".js-plotly-plot .scatterlayer .point")).to_have_count(80, timeout=LONG)
+    expect(page.locator(".js-plotly-plot .scatterlayer .point")).to_have_count(80)
     expect(page.locator(".slider-label").first).to_contain_text("round 1: candidates")
 
     first = places(page)
@@ -41,13 +41,11 @@ def test_candidates_move_when_played_and_follow_the_scrubber(page: Page, app_url
     rail = page.locator(".slider-rail-touch-rect").bounding_box()
     page.mouse.click(rail["x"] + 2, rail["y"] + rail["height"] / 2)
     at_step(page, "round 1: candidates")
-    page.wait_for_function(f"first => ({PLACES})().join() === first.join()", arg=first, timeout=LONG)
+    page.wait_for_function(f"first => ({PLACES})().join() === first.join()", arg=first)
 
 
 def at_step(page: Page, name: str) -> None:
-    page.wait_for_function(
-        "name => document.querySelector('.slider-label')?.textContent.includes(name)", arg=name, timeout=LONG
-    )
+    page.wait_for_function("name => document.querySelector('.slider-label')?.textContent.includes(name)", arg=name)
 
 
 # Where every candidate stands on the chart, as a function in the page.
@@ -68,7 +66,6 @@ def places(page: Page) -> list[str]:
             return same;
         }}""",
         polling=500,
-        timeout=LONG,
     )
     return page.evaluate(f"({PLACES})()")
 
@@ -79,7 +76,7 @@ def test_a_run_can_be_looked_at_from_every_side(page: Page, app_url: str, sectio
     run(page)
     look_at(page, section)
     charts = {"Votes": 2, "Two attributes": 3, "Over seeds": 0, "Comparison": 2}[section]
-    expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(charts, timeout=LONG)
+    expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(charts)
     expect(page.get_by_test_id("stException")).to_have_count(0)
 
 
@@ -89,14 +86,14 @@ def test_repeats_show_their_progress_stop_and_keep_what_is_done(page: Page, app_
     page.get_by_role("spinbutton", name="Seeds").fill("500")
     page.keyboard.press("Enter")
     page.get_by_role("button", name="Repeat over seeds").click()
-    expect(page.get_by_text("of 500 seeds done")).to_be_visible(timeout=LONG)
-    expect(page.get_by_text("s left")).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("of 500 seeds done")).to_be_visible()
+    expect(page.get_by_text("s left")).to_be_visible()
     page.get_by_role("link", name="Policy").click()
-    expect(page.locator('[data-readout="reach"]')).to_be_visible(timeout=LONG)
+    expect(page.locator('[data-readout="reach"]')).to_be_visible()
     page.get_by_role("link", name="Synthesis").click()
-    page.get_by_role("button", name="Stop repeating").click(timeout=LONG)
+    page.get_by_role("button", name="Stop repeating").click()
     stopped = page.get_by_text("Stopped with")
-    expect(stopped).to_be_visible(timeout=LONG)
+    expect(stopped).to_be_visible()
     done = int(stopped.inner_text().split("Stopped with ")[1].split(" of")[0])
     assert 0 < done < 500
     with page.expect_download() as download:
@@ -106,33 +103,29 @@ def test_repeats_show_their_progress_stop_and_keep_what_is_done(page: Page, app_
     assert len(results) == done * 2 * 3
 
 
-def test_two_tabs_run_their_own(browser: Browser, app_url: str) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 900})
-    try:
-        one, two = context.new_page(), context.new_page()
-        one.goto(address(app_url, "synthesis", size=32, rounds=3, seed=1))
-        two.goto(address(app_url, "synthesis", name="xor3", size=48, rounds=2, seed=2))
-        one.get_by_role("button", name="Run").click(timeout=LONG)
-        two.get_by_role("button", name="Run").click(timeout=LONG)
-        for tab, name, size in ((one, "staff", 32), (two, "xor3", 48)):
-            with tab.expect_download(timeout=LONG) as download:
-                tab.get_by_role("button", name="BF-Soft's table").click(timeout=LONG)
-            domain = bf.load_scenario(name).domain
-            assert len(domain.encode(bf.read_table(download.value.path(), domain))) == size
-    finally:
-        context.close()
+def test_two_tabs_run_their_own(page: Page, app_url: str) -> None:
+    one, two = page, page.context.new_page()
+    one.goto(address(app_url, "synthesis", size=32, rounds=3, seed=1))
+    two.goto(address(app_url, "synthesis", name="xor3", size=48, rounds=2, seed=2))
+    one.get_by_role("button", name="Run").click()
+    two.get_by_role("button", name="Run").click()
+    for tab, name, size in ((one, "staff", 32), (two, "xor3", 48)):
+        with tab.expect_download() as download:
+            tab.get_by_role("button", name="BF-Soft's table").click()
+        domain = bf.load_scenario(name).domain
+        assert len(domain.encode(bf.read_table(download.value.path(), domain))) == size
 
 
 def test_a_control_moved_while_it_runs_is_for_the_next_run(page: Page, app_url: str) -> None:
     page.goto(address(app_url, "synthesis", name="adult", size=2048, rounds=60))
-    page.get_by_role("button", name="Run").click(timeout=LONG)
-    expect(page.get_by_text("of the rounds done")).to_be_visible(timeout=LONG)
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_text("of the rounds done")).to_be_visible()
     page.get_by_role("spinbutton", name="Temperature τ").fill("0.25")
     page.keyboard.press("Enter")
-    expect(page.locator(".bfsoft-strip")).to_contain_text("0.25", timeout=LONG)
-    page.get_by_role("main").get_by_role("button", name="Stop").click(timeout=LONG)
-    expect(page.get_by_text("Stopped after round")).to_be_visible(timeout=LONG)
-    expect(page.get_by_text("Settings have changed since this run")).to_be_visible(timeout=LONG)
+    expect(page.locator(".bfsoft-strip")).to_contain_text("0.25")
+    page.get_by_role("main").get_by_role("button", name="Stop").click()
+    expect(page.get_by_text("Stopped after round")).to_be_visible()
+    expect(page.get_by_text("Settings have changed since this run")).to_be_visible()
     with page.expect_download() as download:
         page.get_by_role("button", name="Settings (YAML)").click()
     with open(download.value.path(), encoding="utf-8") as file:
@@ -146,15 +139,15 @@ def test_a_pilot_forecasts_and_its_temperature_is_taken_over(page: Page, app_url
     scenario = bf.load_scenario("staff").replace(size=64, rounds=3, rho=0.001)
     page.goto(f"{app_url}/pilot?s={share.to_link(scenario)}")
     for label, text in (("Temperatures τ", "0.02, 0.2"), ("Budgets ρ", "0.001, 0.1")):
-        page.get_by_role("textbox", name=label).fill(text, timeout=LONG)
+        page.get_by_role("textbox", name=label).fill(text)
         page.keyboard.press("Enter")
         expect(page.get_by_role("textbox", name=label)).to_have_value(text)
     page.get_by_role("spinbutton", name="Records in the private table").fill("1000")
     page.keyboard.press("Enter")
-    expect(page.get_by_text("36 runs").or_(page.get_by_text("72 runs"))).to_be_visible(timeout=LONG)
+    expect(page.get_by_text("36 runs").or_(page.get_by_text("72 runs"))).to_be_visible()
     page.get_by_role("button", name="Forecast", exact=True).click()
-    expect(page.get_by_role("button", name="Runs (CSV)")).to_be_visible(timeout=LONG)
-    expect(page.get_by_text("seeds done")).to_have_count(0, timeout=LONG)
+    expect(page.get_by_role("button", name="Runs (CSV)")).to_be_visible()
+    expect(page.get_by_text("seeds done")).to_have_count(0)
     expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(3)
     expect(page.get_by_text("holds only for private data like the public table")).to_be_visible()
     expect(page.get_by_text("The public table has 400 records and the private one 1,000")).to_be_visible()
@@ -165,25 +158,19 @@ def test_a_pilot_forecasts_and_its_temperature_is_taken_over(page: Page, app_url
     best = found.recommended.set_index("rho").loc[0.001]
     assert best["method"] == "BF-Soft"
     page.get_by_role("button", name="Use this τ").click()
-    expect(page.get_by_role("button", name="In use")).to_be_disabled(timeout=LONG)
+    expect(page.get_by_role("button", name="In use")).to_be_disabled()
     page.get_by_role("link", name="Synthesis").click()
-    expect(page.get_by_role("spinbutton", name="Temperature τ")).to_have_value(f"{best['tau']:g}", timeout=LONG)
+    expect(page.get_by_role("spinbutton", name="Temperature τ")).to_have_value(f"{best['tau']:g}")
 
 
 # ------------------------------------------------------------------ the paper
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_papers_figures_stand_beside_ours(browser: Browser, app_url: str, scheme: str) -> None:
-    context = browser.new_context(viewport={"width": 1280, "height": 900}, color_scheme=scheme)  # type: ignore[arg-type]
-    page, faults = context.new_page(), list[str]()
-    page.on("pageerror", lambda error: faults.append(str(error)))
-    try:
-        page.goto(f"{app_url}/paper")
-        expect(page.get_by_text("What the paper found, and what this machine finds")).to_be_visible(timeout=LONG)
-        for name, charts in (("Crossover", 3), ("Temperature", 2), ("Public pilot", 2), ("What moves it", 1)):
-            page.get_by_role("radio", name=name).click()
-            expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(charts, timeout=LONG)
-        assert not faults
-    finally:
-        context.close()
+def test_the_papers_figures_stand_beside_ours(new_page: Callable[..., Page], app_url: str, scheme: str) -> None:
+    page = new_page(color_scheme=scheme)
+    page.goto(f"{app_url}/paper")
+    expect(page.get_by_text("What the paper found, and what this machine finds")).to_be_visible()
+    for name, charts in (("Crossover", 3), ("Temperature", 2), ("Public pilot", 2), ("What moves it", 1)):
+        page.get_by_role("radio", name=name).click()
+        expect(page.get_by_test_id("stVegaLiteChart")).to_have_count(charts)

@@ -56,9 +56,9 @@ def test_the_app_starts_with_its_pages(installed: Path, tmp_path: Path, page: Pa
     try:
         wait_until_healthy(f"http://localhost:{port}/_stcore/health", app, log)
         page.goto(f"http://localhost:{port}")
-        expect(page.locator('[data-readout="reach"]')).to_be_visible(timeout=60_000)
+        expect(page.locator('[data-readout="reach"]')).to_be_visible()
         page.get_by_role("link", name="Synthesis").click()
-        expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible(timeout=60_000)
+        expect(page.get_by_role("button", name="Run", exact=True)).to_be_visible()
     finally:
         app.terminate()
         app.wait(timeout=30)
