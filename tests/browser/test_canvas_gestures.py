@@ -188,6 +188,64 @@ def test_the_tau_slider_is_logarithmic_and_a_field_takes_any_positive_tau(mount)
     assert commits(page)[-1]["tau"] == 2.5
 
 
+@pytest.mark.parametrize(
+    ("name", "typed", "said"),
+    [
+        ("theta", "-3", "θ: -3 is not 0 or more."),
+        ("tau", "0", "τ: 0 is not above 0."),
+        ("weight", "2", "2 is not from 0 to 1."),
+    ],
+)
+def test_a_number_out_of_range_is_refused_in_words(mount, name, typed, said):
+    page = mount(data(rule=bf.Threshold(7)))
+    field = page.locator(f"input[name={name}-exact]")
+    before = field.input_value()
+    field.fill(typed)
+    field.press("Enter")
+    expect(page.get_by_role("status")).to_contain_text(said)
+    assert field.input_value() == before
+    assert commits(page) == []
+
+
+def test_of_attributes_that_reach_equally_far_the_canvas_names_the_one_that_core_names(mount):
+    rules = {"workclass": bf.Complete(), "job": bf.Complete()}
+    assert bf.Policy(DOMAIN, rules).widest_edge.attribute == "workclass"
+    note = ".bf-readout-reach small"
+    for shown, other in (("workclass", "job"), ("job", "workclass")):
+        page = mount(canvas_data(bf.Policy(DOMAIN, rules), shown, tau=0.03))
+        expect(page.locator(note)).to_have_text("set by workclass")
+        expect(page.get_by_role("button", name=re.compile("Remove"))).to_contain_text(f"stays 0.333, set by {other}")
+
+
+def test_notes_follow_participation_on_and_off(mount):
+    rules = {"age": bf.Threshold(7)}
+    notes = [".bf-readout-l1 small", ".bf-readout-l2 small"]
+    page = mount(data(**rules))
+    for revision, participation in enumerate((True, False), start=1):
+        policy = bf.Policy(DOMAIN, rules, participation=participation)
+        page.evaluate("data => { mount(data) }", canvas_data(policy, "age", tau=0.03, revision=revision))
+        said = ["floor 1: participation"] * 2 if participation else ["2 tanh(r / 2τ)", "√2 tanh(r / 2τ)"]
+        assert [page.locator(note).inner_text() for note in notes] == said
+
+
+def test_a_budget_that_comes_and_goes_shows_and_hides_its_epsilon(mount):
+    page = mount(canvas_data(bf.Policy(DOMAIN, {"age": bf.Threshold(7)}), "age", tau=0.03))
+    expect(page.locator("[data-readout=epsilon]")).to_be_hidden()
+    page.evaluate("data => { mount(data) }", data(rule=bf.Threshold(7), revision=1))
+    expect(page.locator("[data-readout=epsilon]")).to_be_visible()
+    assert raw(page, "epsilon") == pytest.approx(bf.Budget(rho=1e-3).epsilon, rel=1e-11)
+    page.evaluate("data => { mount(data) }", canvas_data(bf.Policy(DOMAIN, {}), "age", tau=0.03, revision=2))
+    expect(page.locator("[data-readout=epsilon]")).to_be_hidden()
+
+
+def test_joined_values_of_weight_0_are_not_said_to_have_no_edges(mount):
+    domain = bf.Domain([AGE, WORK], weights={"age": 0, "workclass": 1})
+    for participation in (True, False):
+        policy = bf.Policy(domain, {"age": bf.Threshold(7)}, participation=participation)
+        page = mount(canvas_data(policy, "age", tau=0.03, budget=bf.Budget(rho=1e-3)))
+        expect(page.locator(".bf-readout-reach small")).to_have_text("weight 0: votes ignore it")
+
+
 def test_scripts_may_fill_the_sliders(mount):
     page = mount(data(rule=bf.Threshold(3), tau=0.5))
     page.locator("input[name=theta]").fill("7")

@@ -106,6 +106,7 @@ def test_edges_reach_and_bounds_equal_those_of_bfsoft_on_random_policies(mount):
         assert found == (widest and (widest.a, widest.b))
         assert answer["own"] == pytest.approx(policy.reaches[name], **TIGHT)
         assert answer["reach"] == pytest.approx(policy.reach, **TIGHT)
+        assert answer["setBy"] == (policy.widest_edge.attribute if policy.reach else None)
         bound = bf.sensitivity_bound(policy, bf.SoftVote(tau))
         for part in ("l1", "l2", "ratio"):
             assert answer[part] == pytest.approx(getattr(bound, part), **TIGHT)

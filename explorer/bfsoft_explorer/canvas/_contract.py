@@ -37,7 +37,7 @@ def canvas_data(
         "attribute": _described(values),
         "rule": rule_to_json(policy, attribute),
         "weights": policy.domain.weights,
-        "reaches": {name: _widest_distance(policy, name) for name in policy.domain.names if name != attribute},
+        "reaches": {name: _widest_distance(policy, name) for name in policy.domain.names},
         "tau": float(tau),
         "participation": policy.participation,
         "rho": None if budget is None else float(budget.rho),

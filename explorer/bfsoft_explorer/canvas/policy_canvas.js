@@ -229,15 +229,12 @@ export function readouts(data, { most, weights = data.weights, tau = data.tau })
   const name = data.attribute.name;
   const span = spanOf(data.attribute);
   const own = span > 0 ? (share[name] * most) / span : 0;
-  let reach = own;
-  let setBy = most > 0 && own > 0 ? name : null;
-  for (const [other, distance] of Object.entries(data.reaches ?? {})) {
-    if (other === name) continue;
-    const length = share[other] * distance;
-    if (length > reach) {
-      reach = length;
-      setBy = other;
-    }
+  let reach = 0;
+  let setBy = null; // of attributes that reach equally far, the first of the domain, as core names it
+  for (const [other, distance] of Object.entries(data.reaches ?? { [name]: 0 })) {
+    const length = other === name ? own : share[other] * distance;
+    if (length > reach * (1 + 1e-12)) setBy = other;
+    reach = Math.max(reach, length);
   }
   const epsilon = data.rho ? exactEpsilon(data.rho, data.delta) : null;
   return { own, reach, setBy, share: share[name], epsilon, ...bounds(reach, tau, data.participation) };
@@ -333,6 +330,8 @@ function brief(number, digits = 3) {
   return Math.abs(exponent) > 4 ? `${Number(mantissa)}e${Number(exponent)}` : String(Number(number.toPrecision(digits)));
 }
 
+const BOUNDS = { l1: "2 tanh(r / 2τ)", l2: "√2 tanh(r / 2τ)" };
+
 function plural(count, noun) {
   return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
 }
@@ -365,7 +364,7 @@ function onDarkGround(node) {
  * The native thumb is hidden: it can only be linear. Keyboard, screen readers and scripts still meet a plain range input.
  */
 class Slider {
-  constructor({ name, label, min, max, step, fraction, value, describe, typed, oninput, oncommit }) {
+  constructor({ name, label, min, max, step, fraction, value, describe, typed, oninput, oncommit, onrefuse }) {
     Object.assign(this, { min, max, step, fraction, value, describe, oninput, oncommit, dirty: false });
     this.input = element("input", { type: "range", name, min, max, step: step ?? "any", "aria-label": label });
     this.exact = element("input", {
@@ -389,6 +388,7 @@ class Slider {
         this.move(number);
         this.settle();
       } else {
+        if (this.exact.value !== "") onrefuse(`${label}: ${this.exact.value} is not ${typed.words}.`);
         this.set(this.current);
       }
     });
@@ -1405,11 +1405,11 @@ class Canvas {
       ["ratio", "Noise ratio q", "of the hard vote’s noise"],
       ["reach", "Reach of a record", ""],
       ["attribute-reach", `Reach of ${name}`, "weight × widest δ"],
-      ["l1", "L1 bound", "2 tanh(r / 2τ)"],
-      ["l2", "L2 bound", "√2 tanh(r / 2τ)"],
+      ["l1", "L1 bound", ""],
+      ["l2", "L2 bound", ""],
       ["budget-factor", "Budget factor", ""],
+      ["epsilon", "ε, exact", ""],
     ];
-    if (this.data.rho) wanted.push(["epsilon", "ε, exact", ""]);
     this.outputs = {};
     this.notes = {};
     return element(
@@ -1433,7 +1433,7 @@ class Canvas {
       const step = numeric ? attribute.step : 1;
       this.theta = new Slider({
         name: "theta", label: numeric ? "Threshold θ" : "Level θ", min: 0, max, step, ...linear(0, max),
-        typed: { min: 0, accepts: (x) => x >= 0 },
+        typed: { min: 0, accepts: (x) => x >= 0, words: "0 or more" },
         describe: (x) => this.describeThreshold(x),
         oninput: (x) => {
           this.setRule({ threshold: x });
@@ -1441,6 +1441,7 @@ class Canvas {
           this.refresh();
         },
         oncommit: () => this.commit(),
+        onrefuse: (why) => this.say(why),
       });
       this.sliders.push(this.theta);
     } else {
@@ -1451,26 +1452,28 @@ class Canvas {
       fraction: (x) => Math.log10(x / 0.001) / 3,
       // the thumb moves in thousandths of a decade's thirds: numbers a person can say, not seventeen digits
       value: (at) => Number((0.001 * 10 ** (3 * at)).toPrecision(3)),
-      typed: { min: 0, accepts: (x) => x > 0 },
+      typed: { min: 0, accepts: (x) => x > 0, words: "above 0" },
       describe: (x) => ({ spoken: `temperature ${short(x)}` }),
       oninput: (x) => {
         this.tau = x;
         this.refresh(false);
       },
       oncommit: () => this.commit(),
+      onrefuse: (why) => this.say(why),
     });
     this.sliders.push(this.tauSlider);
     this.weightSlider = null;
     if (Object.keys(weights).length > 1) {
       this.weightSlider = new Slider({
         name: "weight", label: `Weight of ${attribute.name}`, min: 0, max: 1, ...linear(0, 1),
-        typed: { min: 0, max: 1, accepts: (x) => x >= 0 && x <= 1 },
+        typed: { min: 0, max: 1, accepts: (x) => x >= 0 && x <= 1, words: "from 0 to 1" },
         describe: (x) => ({ spoken: `${short(x, 3)} of the whole distance` }),
         oninput: (x) => {
           this.weights = this.reweighted(Number(x.toPrecision(6)));
           this.refresh(false);
         },
         oncommit: () => this.commit(),
+        onrefuse: (why) => this.say(why),
       });
       this.weightSlider.value = (at) => Number(at.toFixed(3));
       this.sliders.push(this.weightSlider);
@@ -1568,7 +1571,7 @@ class Canvas {
 
   /** Whether anything is joined at all, in this attribute or another. */
   joined(most) {
-    return most > 0 || Object.values(this.data.reaches ?? {}).some((distance) => distance > 0);
+    return most > 0 || Object.entries(this.data.reaches ?? {}).some(([name, distance]) => name !== this.data.attribute.name && distance > 0);
   }
 
   /** The read-outs, for the state as it is or as a gesture in flight would make it. */
@@ -1576,7 +1579,6 @@ class Canvas {
     const numbers = this.numbers(most);
     const put = (key, number) => {
       const output = this.outputs[key];
-      if (!output) return;
       output.textContent = short(number);
       output.dataset.raw = String(number);
     };
@@ -1588,16 +1590,17 @@ class Canvas {
     put("budget-factor", numbers.factor);
     put("epsilon", numbers.epsilon);
     const silent = numbers.l2 === 0; // a release without noise spends no budget and promises nothing, unless
-    const ignored = silent && this.joined(most); // votes ignore what is joined, as at weight 0: nothing is learnt of it
-    this.notes.reach.textContent = numbers.setBy ? `set by ${numbers.setBy}` : ignored ? "weight 0: votes ignore it" : "no edges anywhere";
+    const joined = this.joined(most);
+    const ignored = silent && joined; // votes ignore what is joined, as at weight 0: nothing is learnt of it
+    this.notes.reach.textContent = numbers.setBy ? `set by ${numbers.setBy}` : joined ? "weight 0: votes ignore it" : "no edges anywhere";
     this.notes["budget-factor"].textContent = silent ? "no noise is added" : "1 / q², for equal noise";
-    if (this.notes.epsilon) {
+    this.outputs.epsilon.closest(".bf-readout").hidden = !this.data.rho; // a notebook may have no budget, or take one later
+    if (this.data.rho) {
       if (silent) this.outputs.epsilon.textContent = ignored ? "0" : "no promise";
       this.notes.epsilon.textContent = ignored ? "across its edges" : silent ? "without edges there is no noise" : `ρ ${brief(this.data.rho)}, δ ${brief(this.data.delta)}`;
     }
-    if (this.data.participation) {
-      this.notes.l1.textContent = "floor 1: participation";
-      this.notes.l2.textContent = "floor 1: participation";
+    for (const [key, formula] of Object.entries(BOUNDS)) {
+      this.notes[key].textContent = this.data.participation ? "floor 1: participation" : formula;
     }
   }
 
@@ -1618,7 +1621,7 @@ class Canvas {
     const after = this.numbers(edgesOf(attribute, without).most);
     const now = this.numbers(most);
     const effect = now.reach === 0 ? "reach stays 0"
-      : after.reach === now.reach ? `reach stays ${short(now.reach, 3)}, set by ${now.setBy}`
+      : after.reach === now.reach ? `reach stays ${short(now.reach, 3)}, set by ${after.setBy}`
       : after.reach === 0 ? "reach 0, no protection"
       : `reach ${short(after.reach, 3)}, noise × ${short(after.ratio / now.ratio, 2)}`;
     const fresh = element("span", {}, element("b", {}, ties > 1 ? `Remove ${ties === 2 ? "both" : `all ${ties.toLocaleString("en")}`}` : "Remove it"), ` Without ${ties > 1 ? "them" : "it"}: ${effect}`);
