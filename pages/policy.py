@@ -138,9 +138,9 @@ def protection_section() -> None:
     count = len(scenario.domain[attribute].values)
     if not 1 < count <= protection.MOST_VALUES:
         st.info(
-            f"{attribute} has one value only: there is nothing to tell apart."
+            f"{words.plain(attribute)} has one value only: there is nothing to tell apart."
             if count < 2
-            else f"{attribute} has {count:,} values, and a map takes at most {protection.MOST_VALUES:,}: "
+            else f"{words.plain(attribute)} has {count:,} values, and a map takes at most {protection.MOST_VALUES:,}: "
             "give it a wider step on the page Data and domain."
         )
         return

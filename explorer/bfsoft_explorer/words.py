@@ -121,29 +121,18 @@ def what_it_costs(scenario: Scenario) -> str:
 def warnings(policy: Policy, vote: SoftVote) -> list[str]:
     """What an owner should know before relying on the policy; most serious first."""
     said = []
-    reach_setter = policy.widest_edge
-    if policy.unprotected:
-        listed = [*policy.unprotected[:_MOST_NAMED]]
-        if len(listed) < len(policy.unprotected):
-            listed.append(f"{len(policy.unprotected) - len(listed)} more")
-        listed = [plain(name) for name in listed]
-        names = " and ".join([", ".join(listed[:-1]), listed[-1]]).removeprefix(" and ")
-        them = "it" if len(policy.unprotected) == 1 else "them"
+    exposed = [name for name in policy.unprotected if len(policy.domain[name].values) > 1]
+    if exposed:
+        them = "it" if len(exposed) == 1 else "them"
         said.append(
-            f"**{names}**: no edge protects any value, so the policy would let {them} be learnt exactly. "
-            "What this release does for them in fact, the protection map shows."
+            f"**{_together(exposed)}**: no edge protects any value, so the policy would let {them} be learnt exactly. "
+            f"What this release does for {them} in fact, the protection map shows."
         )
-    if reach_setter is not None:
-        attribute = policy.domain[reach_setter.attribute]
-        if attribute.kind == "categorical" and reach_setter.length > 0:
-            kind = "binary" if len(attribute.values) == 2 else "flat categorical"
-            calmer = policy.with_rule(attribute.name, None)
-            said.append(
-                f"**{plain(attribute.name)}** is {kind}: any edge costs its whole weight, "
-                f"{number(reach_setter.length)}. Without it the reach would be {number(calmer.reach)} and the noise "
-                f"ratio {number(sensitivity_bound(calmer, vote).ratio)} instead of "
-                f"{number(sensitivity_bound(policy, vote).ratio)}."
-            )
+    flat = [
+        name for name in policy.domain.names if policy.domain[name].kind == "categorical" and _sets_reach(policy, name)
+    ]
+    if flat:
+        said.append(_flat_at_full_weight(policy, vote, flat))
     for name in policy.domain.names:
         if not policy.edge_count(name):
             continue
@@ -163,6 +152,39 @@ def warnings(policy: Policy, vote: SoftVote) -> list[str]:
         if theta is not None and theta > widest:
             said.append(f"**{plain(name)}**: θ = {number(theta, 6)} goes beyond the whole range, {number(widest, 6)}.")
     return said
+
+
+def _sets_reach(policy: Policy, name: str) -> bool:
+    """Whether no edge of another attribute is longer than this one's widest; several attributes may be."""
+    return 0 < policy.reach <= policy.reaches[name]
+
+
+def _flat_at_full_weight(policy: Policy, vote: SoftVote, flat: list[str]) -> str:
+    """What flat attributes that set the reach cost, and what would be without them."""
+    calmer = policy
+    for name in flat:
+        calmer = calmer.with_rule(name, None)
+    kind = "binary" if all(len(policy.domain[name].values) == 2 for name in flat) else "flat categorical"
+    them, whose = ("it", "its") if len(flat) == 1 else ("them", "their attribute's")
+    said = (
+        f"**{_together(flat)}** {'is' if len(flat) == 1 else 'are'} {kind}: any edge costs {whose} whole weight, "
+        f"{number(policy.reach)}."
+    )
+    if calmer.widest_edge is None:
+        return f"{said} Nothing else is protected."
+    if calmer.reach == policy.reach:
+        return f"{said} Without {them} the reach would stay, set by {plain(calmer.widest_edge.attribute)}."
+    noise = [number(sensitivity_bound(each, vote).ratio) for each in (calmer, policy)]
+    said += f" Without {them} the reach would be {number(calmer.reach)} and the noise ratio "
+    return said + (f"{noise[0]} instead of {noise[1]}." if noise[0] != noise[1] else f"still {noise[1]}.")
+
+
+def _together(names: list[str]) -> str:
+    """Names in a row, the first few of many: ``a, b and c``."""
+    listed = [plain(name) for name in names[:_MOST_NAMED]]
+    if len(listed) < len(names):
+        listed.append(f"{len(names) - len(listed)} more")
+    return " and ".join([", ".join(listed[:-1]), listed[-1]]).removeprefix(" and ")
 
 
 def suggestion(given: Suggestion, policy: Policy, vote: SoftVote) -> str:

@@ -1555,7 +1555,8 @@ class Canvas {
   summarise() {
     const { values, name } = this.data.attribute;
     const { count } = this.edges;
-    const head = count ? `${plural(count, "edge")} on ${plural(values.length, "value")}` : `${name} has no edges: nothing about it is protected`;
+    const head = count ? `${plural(count, "edge")} on ${plural(values.length, "value")}`
+      : values.length > 1 ? `${name} has no edges: nothing about it is protected` : `${name} has one value: there is nothing to learn`;
     this.summary.textContent = this.bundles ? `${head}, drawn as ${this.bundles.toLocaleString("en")} strands` : head;
   }
 
