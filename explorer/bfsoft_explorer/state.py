@@ -5,6 +5,7 @@ Pages read the scenario and replace it; nothing else that a user can set lives a
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
@@ -20,6 +21,8 @@ from . import share
 FIRST_SAMPLE = "adult"
 _SCENARIO, _URL, _NOTICE, _TABLE, _GATHERED = "scenario", "s", "notice", "table", "gathered"
 _SHOWN = "shown"
+# Scenarios too long for a link, by the names that stand for them in this session's addresses; the latest ones only.
+_KEPT, _KEPT_NAME, _MOST_KEPT = "kept", "kept-", 50
 
 
 def scenario() -> Scenario:
@@ -148,7 +151,7 @@ def follow_url() -> None:
     """
     if _SCENARIO not in st.session_state and st.query_params.get(_URL):
         _follow(st.query_params[_URL])
-    said = st.session_state[_URL] = link(scenario())
+    said = st.session_state[_URL] = _address(scenario())
     with st.container(key="scenario-in-the-url"):
         st.html("<style>.st-key-scenario-in-the-url {display: none;}</style>")
         asked = st.text_input("Scenario", key=_URL, bind="query-params")
@@ -157,9 +160,30 @@ def follow_url() -> None:
         st.rerun()
 
 
+def _address(now: Scenario) -> str:
+    """What the URL says of a scenario: its link, or the name under which this session alone keeps a long one."""
+    if has_link(now):
+        return link(now)
+    name = _KEPT_NAME + hashlib.sha256(share.to_link(now).encode("ascii")).hexdigest()[:16]
+    kept = st.session_state.setdefault(_KEPT, {})
+    kept[name] = kept.pop(name, now)
+    while len(kept) > _MOST_KEPT:
+        del kept[next(iter(kept))]
+    return name
+
+
 def _follow(asked: str) -> None:
+    kept = st.session_state.get(_KEPT, {})
     try:
-        adopt(ready_scenario(asked) if asked in bf.samples() else share.from_link(asked))
+        if asked in kept:
+            adopt(kept[asked])
+        elif asked.startswith(_KEPT_NAME):
+            notify(
+                "This address stands for a policy too long for a link, which only the tab that it was drawn in could "
+                "bring back, until it was reloaded. Open its YAML file from the menu Scenario."
+            )
+        else:
+            adopt(ready_scenario(asked) if asked in bf.samples() else share.from_link(asked))
     except BFSoftError as error:
         notify(f"The link could not be opened: {error}")
 

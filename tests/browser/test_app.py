@@ -118,6 +118,23 @@ def test_the_back_button_returns_to_the_policy_before(page: Page, app_url: str) 
     settled_reach(page, 0.2 * 60 / 73)
 
 
+def test_a_policy_too_long_for_a_link_comes_back_by_the_buttons_and_is_named_after_a_reload(
+    page: Page, app_url: str
+) -> None:
+    open_policy(page, app_url, bf.load_scenario("adult").replace(title="A long policy"))
+    page.locator("[data-mode=complete]").click()
+    settled_reach(page, 0.2)
+    page.locator("[data-mode=draw]").click()
+    expect(page.locator(".bfsoft-strip")).to_contain_text("age 2,701 edges")
+    page.wait_for_url("**/?s=kept-*")
+    page.go_back()
+    expect(page.locator(".bfsoft-strip")).to_contain_text("age complete")
+    page.go_forward()
+    expect(page.locator(".bfsoft-strip")).to_contain_text("age 2,701 edges")
+    page.reload()
+    expect(page.get_by_role("alert")).to_contain_text("Open its YAML file")
+
+
 def test_state_survives_moving_between_pages(page: Page, app_url: str) -> None:
     scenario = bf.load_scenario("staff").replace(tau=0.07)
     open_policy(page, app_url, scenario)
