@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 from bfsoft.errors import BudgetError
+from bfsoft.privacy import proportions
 
 Shares = tuple[float, ...] | None
 PATTERNS = ("equal", "rising", "falling", "own")
@@ -37,7 +38,10 @@ def for_rounds(shares: Shares, rounds: int) -> Shares:
 
 
 def parse(text: str) -> tuple[float, ...]:
-    """Shares typed as "1, 2, 3"; raises BudgetError naming the word that is no number above 0."""
+    """Shares typed as "1, 2, 3"; raises BudgetError naming the word that is no number above 0.
+
+    So it does where the shares add up to more than a number can hold, or one is nothing beside the others.
+    """
     shares = []
     for word in text.replace(",", " ").replace(";", " ").split():
         try:
@@ -49,6 +53,7 @@ def parse(text: str) -> tuple[float, ...]:
         shares.append(share)
     if not shares:
         raise BudgetError("give at least one share, such as 1, 2, 3; each round gets its part of the budget")
+    proportions(shares)
     return tuple(shares)
 
 

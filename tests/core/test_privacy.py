@@ -11,7 +11,7 @@ from scipy.stats import chi2, kstest, norm
 
 import bfsoft as bf
 from bfsoft.errors import BudgetError
-from bfsoft.privacy import attacker_success, exact_epsilon, generator, noise_scale
+from bfsoft.privacy import attacker_success, exact_epsilon, exact_epsilons, generator, noise_scale
 
 
 def delta_of(epsilon: float, rho: float) -> float:
@@ -93,6 +93,17 @@ def test_an_attackers_success_by_hand():
         (lambda: bf.Budget(rho=1).split(3, [1, 2]), "2 shares for 3 rounds"),
         (lambda: bf.Budget(rho=1).split(2, [1, 0]), "share 2 must be above 0"),
         (lambda: bf.Budget(rho=1).split(2, [1, float("nan")]), "share 2 must be a finite number"),
+        (lambda: bf.Budget(rho=1).split(2, [1, 10**400]), "share 2 must be a finite number, got 1000"),
+        (lambda: bf.Budget(rho=1).split(3, [1e308, 1e308, 1e-308]), "3 shares add up to more than a number can hold"),
+        (lambda: bf.Budget(rho=1).split(2, [1e-320, 1e300]), "share 1, 1e-320, is nothing .* round 1 .* larger"),
+        (lambda: bf.Budget(rho=1e-9).split(2, [1, 1e-305]), "share 2, 1e-305, leaves round 2 nothing of ρ = 1e-09"),
+        (lambda: bf.Budget(rho=1e300), r"ρ = 1e\+300 is too large for a budget"),
+        (lambda: bf.Budget(rho=1e-320), "ρ = 1e-320 is too small for a budget; it must lie between 1e-100 and"),
+        (lambda: bf.Budget(rho=10**400), "ρ must be a finite number"),
+        (lambda: bf.Budget(epsilon=1e300), r"ε = 1e\+300 is too large"),
+        (lambda: bf.Budget(epsilon=1e-320), "ε = 1e-320 is too small"),
+        (lambda: bf.Budget.of_epsilon_zcdp(1e-320), "ε = 1e-320 is too small"),
+        (lambda: bf.Budget(rho=1, delta=1e-320), "δ must be at least 1e-300, got 1e-320"),
     ],
 )
 def test_impossible_budgets(make, says):
@@ -106,6 +117,45 @@ def test_shares_split_rho_in_proportion_and_lose_none(rho, shares):
     assert sum(spent) == pytest.approx(rho, rel=1e-12)
     assert [s / spent[0] for s in spent] == pytest.approx([s / shares[0] for s in shares], rel=1e-9)
     assert bf.Budget(rho=rho).split(len(shares)) == pytest.approx([rho / len(shares)] * len(shares))
+
+
+@given(st.lists(st.floats(min_value=0, exclude_min=True), min_size=1, max_size=8), st.sampled_from([1e-100, 1, 1e9]))
+def test_shares_are_refused_or_every_round_gets_noise_that_a_number_can_say(shares, rho):
+    try:
+        spent = bf.Budget(rho=rho).split(len(shares), shares)
+    except BudgetError:
+        assert sum(shares) == inf or min(shares) < max(shares) * 1e-200
+        return
+    assert sum(spent) == pytest.approx(rho, rel=1e-9)
+    for sensitivity in (5e-324, 1e-12, sqrt(2)):
+        assert all(0 < noise_scale(sensitivity, part) < inf for part in spent)
+
+
+@pytest.mark.parametrize("given", [{"rho": 1e-100}, {"rho": 1e9}, {"epsilon": 1e-40}, {"epsilon": 1e9}, {"rho": 1e3}])
+@pytest.mark.parametrize("delta", [1e-300, 1e-5, 1 - 1e-16])
+@pytest.mark.filterwarnings("error")
+def test_the_most_extreme_budgets_are_numbers_in_order(given, delta):
+    budget = bf.Budget(**given, delta=delta)
+    assert 0 < budget.rho < inf
+    assert 0 <= budget.epsilon <= budget.epsilon_zcdp < inf
+    assert budget.epsilon <= given.get("epsilon", inf)
+    assert 0.5 <= budget.success <= 1
+    assert noise_scale(sqrt(2), budget.rho) > 0
+
+
+@pytest.mark.parametrize("rho", [1e12, 1e16, 1e100, 1e308])
+@pytest.mark.filterwarnings("error")
+def test_what_little_noise_leaves_open_is_bounded_however_large_it_is(rho):
+    """A pair told apart by ρ′ this large: its ε lies between ρ′, at δ ≈ 1/2, and the paper's bound (1e-5 above)."""
+    for epsilon in (exact_epsilon(rho, 1e-5), float(exact_epsilons(np.array([rho]), 1e-5)[0])):
+        assert rho <= epsilon <= rho * (1 + 1e-5)
+    assert attacker_success(rho) == 1.0
+
+
+@pytest.mark.parametrize("rho", [0, -1, float("nan"), inf])
+def test_no_noise_is_computed_from_no_budget(rho):
+    with pytest.raises(BudgetError, match="a finite ρ above 0"):
+        noise_scale(1.0, rho)
 
 
 def test_sigma_by_hand():
