@@ -87,13 +87,21 @@ def shift_ratio(distance: float, tau: float) -> float:
 def sensitivity_bound(policy: Policy, vote: Vote) -> Sensitivity:
     """The closed-form sensitivity: no candidates needed (THEORY, "Sensitivity").
 
-    Soft: L1 = 2q, L2 = √2 q with q = tanh(r / 2τ). Hard: L1 = 2, L2 = √2 as soon as the policy has an edge, for
-    some candidates have a boundary across it. Participation adds a floor of 1 to both, because a vote of unit mass
-    appears or disappears and ‖v‖₂ ≤ ‖v‖₁ = 1. ``ratio`` is always L2 / √2.
+    Soft: L1 = 2q, L2 = √2 q with q = tanh(r / 2τ). Hard: L1 = 2, L2 = √2 as soon as the policy has an edge of some
+    length, however short, and 0 where it has none. Participation adds a floor of 1 to both, because a vote of unit
+    mass appears or disappears and ‖v‖₂ ≤ ‖v‖₁ = 1. ``ratio`` is always L2 / √2.
+
+    Proof for the hard vote (paper §5.3; THEORY, "Records" and "Sensitivity"). Neighbours x, x′ differ in one
+    attribute j, so for every candidate c the triangle inequality of δ_j gives
+    |d(x, c) − d(x′, c)| = w_j |δ_j(x_j, c_j) − δ_j(x′_j, c_j)| ≤ w_j δ_j(x_j, x′_j), the length of their edge.
+    Length 0: all distances are equal, and with them the nearest candidate and its tie-break, since votes compare
+    distances exactly, as whole numbers; no vote changes, on any candidates. As δ_j of different values is above 0,
+    that is so just where w_j = 0. Length above 0: on the two candidates x and x′ each end votes for itself, at
+    distance 0, so the votes are two unit vectors, which are √2 apart in L2 and 2 in L1: as far as any two votes.
     """
     _check_policy(policy)
     _check_vote(vote)
-    q = shift_ratio(policy.reach, vote.tau) if isinstance(vote, SoftVote) else float(_has_edge(policy))
+    q = shift_ratio(policy.reach, vote.tau) if isinstance(vote, SoftVote) else float(bool(_moving(policy)))
     return _with_floor(policy, 2.0 * q, SQRT2 * q)
 
 
@@ -108,8 +116,11 @@ def _check_vote(vote: Vote) -> None:
         raise VoteError(f"a sensitivity is known for HardVote and SoftVote, not {vote!r}; write SoftVote(tau=…)")
 
 
-def _has_edge(policy: Policy) -> bool:
-    return any(policy.edge_count(name) for name in policy.domain.names)
+def _moving(policy: Policy) -> list[str]:
+    """The attributes with edges of some length, by their exact weights: a float may round a tiny one to 0."""
+    domain = policy.domain
+    weights = zip(domain.names, domain.exact_weights, strict=True)
+    return [name for name, weight in weights if weight > 0 and policy.edge_count(name)]
 
 
 def _with_floor(policy: Policy, l1: float, l2: float, edge: RecordEdge | None = None) -> Sensitivity:
@@ -123,14 +134,16 @@ def exact_sensitivity(policy: Policy, vote: Vote, candidates: Codes) -> Sensitiv
     """The sensitivity on these candidates (m, d): the maximum over all record-level edges, with the pair attaining L2.
 
     Hard: √2 (L1 2) with the first crossing edge, or 0 when none crosses. Soft: the largest ‖v(x) − v(x′)‖ over
-    the whole product domain. Participation adds its floor of 1, as in the bound.
+    the whole product domain. Participation adds its floor of 1, as in the bound. A hard vote over edges whose length
+    rounds to 0 in floats is taken to cross, without a witness: the search passes such edges over.
     Raises DomainTooLargeError, with the size, where the domain cannot be enumerated.
     """
     _check_policy(policy)
     _check_vote(vote)
     if not isinstance(vote, SoftVote):
         edge = crossing_edge(policy, candidates)
-        return _with_floor(policy, 2.0 if edge else 0.0, SQRT2 if edge else 0.0, edge)
+        crosses = edge is not None or any(policy.reaches[name] == 0 for name in _moving(policy))
+        return _with_floor(policy, 2.0 if crosses else 0.0, SQRT2 if crosses else 0.0, edge)
     candidates = policy.domain.check_codes(candidates, "candidates")
     found = _enumeration.largest_shift(policy, candidates, vote.tau)
     return _with_floor(policy, found.l1, found.l2, _record_edge(policy, found.where))

@@ -54,8 +54,48 @@ def test_the_bound_is_the_closed_form_with_its_floor(case, tau):
     assert (bound.l1, bound.l2) == pytest.approx((max(2 * q, floor), max(SQRT2 * q, floor)), rel=1e-14)
     assert bound.ratio == pytest.approx(bound.l2 / SQRT2, rel=1e-14)
     hard = bf.sensitivity_bound(case.policy, bf.HardVote())
-    edges = bool(brute.neighbours(case.policy))
-    assert (hard.l1, hard.l2) == ((2.0, SQRT2) if edges else (floor, floor))
+    assert (hard.l1, hard.l2) == ((2.0, SQRT2) if reach > 0 else (floor, floor))
+
+
+@given(cases(participation=None), temperatures)
+def test_across_an_edge_of_no_length_no_vote_moves_and_across_any_other_the_hard_one_can(path, case, tau):
+    """The hard bound's proof, edge by edge: equal distances, equal votes; else the two ends as candidates part them."""
+    for _, x, y in brute.neighbours(case.policy):
+        ends = np.array([x, y])
+        if case.gower(x, y) == 0:
+            assert case.distances(x) == case.distances(y)
+            for vote in (bf.HardVote(), bf.SoftVote(tau)):
+                first, second = vote.responses(case.domain, ends, case.candidates)
+                assert np.array_equal(first, second)
+        else:
+            first, second = bf.HardVote().responses(case.domain, ends, ends)
+            assert brute.norms(first, second) == (2.0, SQRT2)
+
+
+def weighted(heavy: float, light: float, participation: bool = False) -> bf.Policy:
+    domain = bf.Domain([bf.Numeric("a", 0, 6), bf.Numeric("b", 0, 4)], {"a": light, "b": heavy})
+    return bf.Policy(domain, {"a": bf.Threshold(2)}, participation)
+
+
+def test_only_a_weight_of_0_frees_the_hard_vote_of_noise():
+    hard = bf.HardVote()
+    assert bf.sensitivity_bound(weighted(1, 0), hard).l2 == 0
+    assert bf.sensitivity_bound(weighted(1, 0, participation=True), hard).l2 == 1, "who comes or goes still counts"
+    for light in (1e-12, 1e-300):
+        assert bf.sensitivity_bound(weighted(1, light), hard).l2 == SQRT2
+
+
+def test_a_hard_vote_is_not_freed_of_noise_where_a_weight_is_too_small_for_a_float(path):
+    """a's weight is 1e-600, 0 as a float; yet candidates equal in b are told apart by it, exactly."""
+    policy, candidates = weighted(1e300, 1e-300), np.array([[0, 2], [6, 2]])
+    assert policy.reach == 0
+    ends = np.array([[3, 2], [4, 2]])
+    assert brute.norms(*bf.HardVote().responses(policy.domain, ends, candidates)) == (2.0, SQRT2)
+    for found in (
+        bf.sensitivity_bound(policy, bf.HardVote()),
+        bf.exact_sensitivity(policy, bf.HardVote(), candidates),
+    ):
+        assert (found.l1, found.l2, found.edge) == (2.0, SQRT2, None)
 
 
 @given(cases(participation=None), temperatures)
