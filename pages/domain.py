@@ -32,7 +32,8 @@ def read_public() -> None:
         frame.columns = pd.Index([each.column for each in guesses])
         st.session_state[GUESSED] = (upload.name, frame, guesses)
     except BFSoftError as error:
-        st.error(f"{upload.name}: {str(error).removeprefix(f'{upload.name}: ')}", icon=":material/error:")
+        said = f"{upload.name}: {str(error).removeprefix(f'{upload.name}: ')}"
+        st.error(words.plain(said), icon=":material/error:")
 
 
 def take_guesses(chosen: list[Guess], frame: pd.DataFrame | None) -> None:
@@ -71,7 +72,7 @@ def starting_points() -> None:
 
 def show_guesses(name: str, frame: pd.DataFrame, guesses: list[Guess]) -> None:
     st.markdown(
-        f"**{name}**: {words.counted(len(frame), 'row')}, {words.counted(len(guesses), 'column')}. "
+        f"**{words.plain(name)}**: {words.counted(len(frame), 'row')}, {words.counted(len(guesses), 'column')}. "
         "What they look like; nothing is taken yet."
     )
     table = pd.DataFrame(
@@ -211,7 +212,7 @@ def data_status() -> None:
     try:
         records = state.records()
     except BFSoftError as error:
-        st.warning(f"The data no longer fit this domain: {error}", icon=":material/table_chart:")
+        st.warning(f"The data no longer fit this domain: {words.plain(str(error))}", icon=":material/table_chart:")
         return
     if records is not None:
         name = "Your table" if state.own_table() is not None else f"The sample {state.scenario().data}"
@@ -236,12 +237,12 @@ with left:
     if now.drafts:
         attribute_list(now)
     else:
-        st.info("There is no attribute yet: add one.")
+        st.warning("There is no attribute left: add one. Until then the scenario keeps its last domain, shown below.")
     buttons(now)
 with right:
     draft = now.draft()
     if draft is not None:
-        st.subheader(draft.name.strip() or "(no name)", anchor=False)
+        st.subheader(words.plain(draft.name.strip()) or "(no name)", anchor=False)
         fields(now, draft)
 
 domain = state.scenario().domain

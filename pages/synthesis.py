@@ -341,7 +341,7 @@ def two_attributes(done: Comparison) -> None:
     frame = charts.pair_frame(
         done.records, across, down, {name: rounds[at - 1].selected for name, rounds in done.rounds.items()}
     )
-    st.markdown(f"**{charts.pair_text(frame, across, down)}**")
+    st.markdown(f"**{words.plain(charts.pair_text(frame, across, down))}**")
     sources = [*dict.fromkeys(frame["source"])]
     for column, source in zip(st.columns(len(sources), gap="small"), sources, strict=True):
         shares_of_both = f"{source}: shares of {across} and {down} together"

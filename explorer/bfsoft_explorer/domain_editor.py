@@ -41,10 +41,14 @@ class Stage:
 
 @dataclass
 class Editing:
-    """The present stage and those before it, the draft that is shown, and the policy last taken into the scenario."""
+    """The present stage and those before it, the draft that is shown, and the policy last taken into the scenario.
+
+    ``taken`` are the names under which that policy has the drafts, by their keys.
+    """
 
     stage: Stage
     applied: Policy
+    taken: dict[int, str]
     selected: int = 0
     past: list[Stage] = field(default_factory=list)
     problems: list[Problem] = field(default_factory=list)
@@ -65,13 +69,40 @@ class Editing:
 
 
 def editing() -> Editing:
-    """The editing under way; a new one where the scenario was changed elsewhere."""
+    """The editing under way, brought up to what was changed elsewhere; undo still goes back behind that."""
     now: Editing | None = st.session_state.get(_EDITING)
     policy = state.scenario().policy
-    if now is None or now.applied != policy:
-        stage = Stage(drafts_of(policy.domain), policy, state.scenario().data)
-        now = st.session_state[_EDITING] = Editing(stage, policy)
+    if now is None:
+        now = st.session_state[_EDITING] = _begun(policy)
+    elif now.applied.domain.attributes != policy.domain.attributes:
+        past = [*now.past, now.stage]
+        now = st.session_state[_EDITING] = _begun(policy)
+        now.past = past
+    elif now.applied != policy:
+        now.stage = _on(policy, now)
+        now.applied = policy
     return now
+
+
+def _begun(policy: Policy) -> Editing:
+    drafts = drafts_of(policy.domain)
+    return Editing(Stage(drafts, policy, state.scenario().data), policy, _names(drafts))
+
+
+def _names(drafts: list[AttributeDraft]) -> dict[int, str]:
+    return {draft.key: draft.name.strip() for draft in drafts}
+
+
+def _on(policy: Policy, now: Editing) -> Stage:
+    """The same drafts, whatever is typed in them, on the rules and weights that their attributes now have."""
+    drafts = [dataclasses.replace(draft, origin=now.taken.get(draft.key)) for draft in now.drafts]
+    if policy.domain.exact_weights != now.applied.domain.exact_weights:
+        weights = {draft.name: draft.weight for draft in drafts_of(policy.domain)}
+        drafts = [
+            dataclasses.replace(draft, weight=weights[draft.origin]) if draft.origin in weights else draft
+            for draft in drafts
+        ]
+    return dataclasses.replace(now.stage, drafts=drafts, origin=policy)
 
 
 def change(key: int, **fields: Any) -> None:
@@ -171,7 +202,7 @@ def _enter(now: Editing, stage: Stage) -> None:
     policy, now.lost = carried(stage.origin, domain, origins)
     before = state.scenario().domain
     state.replace(policy=policy, data=stage.data if stage.data and _sample_fits(stage.data, domain) else None)
-    now.applied = state.scenario().policy
+    now.applied, now.taken = state.scenario().policy, _names(now.drafts)
     now.table_problem = None
     if stage.table is not None and (state.own_table() is None or domain.attributes != before.attributes):
         _gather(now, domain)

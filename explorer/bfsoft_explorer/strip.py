@@ -89,7 +89,7 @@ def show_strip(page: str = "policy") -> None:
         )
     notice = state.take_notice()
     if notice:
-        st.error(notice, icon=":material/error:")
+        st.error(words.plain(notice), icon=":material/error:")
 
 
 @lru_cache(maxsize=1)
@@ -120,7 +120,7 @@ def _menu(page: str) -> None:
     chosen = st.selectbox("Open a ready scenario", [*ready], format_func=ready.__getitem__, key="menu:ready")
     st.file_uploader("Or a scenario file (YAML)", type=["yaml", "yml"], key="menu:file", on_change=_read_file)
     if st.session_state.get(_FAULT):
-        st.error(st.session_state[_FAULT], icon=":material/error:")
+        st.error(words.plain(st.session_state[_FAULT]), icon=":material/error:")
     _compare(*(st.session_state.get(_FILE) or (chosen, state.ready_scenario(chosen))))
 
 

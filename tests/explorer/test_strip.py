@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
 from bfsoft.differences import differences
-from bfsoft_explorer import share, strip
+from bfsoft_explorer import share, strip, words
 from bfsoft_explorer.notebook import notebook
 from bfsoft_explorer.strip import facts
 
@@ -101,7 +101,7 @@ def test_the_present_scenario_has_nothing_to_open(open_page: Open) -> None:
 )
 def test_a_bad_file_says_what_is_wrong_and_changes_nothing(open_page: Open, content: bytes, said: str) -> None:
     app = bring(open_page("policy"), "bad.yaml", content)
-    assert any(said in each.value and "bad.yaml" in each.value for each in app.error)
+    assert any(words.plain(said) in each.value and words.plain("bad.yaml") in each.value for each in app.error)
     assert app.session_state["scenario"] == bf.load_scenario("adult")
 
 

@@ -12,7 +12,7 @@ from streamlit.testing.v1 import AppTest
 
 import bfsoft as bf
 import bfsoft.experiments
-from bfsoft_explorer import share
+from bfsoft_explorer import share, words
 from bfsoft_explorer.charts import synthesis as synthesis_charts
 
 Open = Callable[..., AppTest]
@@ -145,7 +145,7 @@ def test_an_uploaded_table_is_used_and_a_wrong_one_is_refused_by_cell(open_page:
     app.get("file_uploader")[-1].set_value(("wrong.csv", buffer.getvalue().encode(), "text/csv"))
     app.run()
     shown = " ".join(each.value for each in app.error)
-    assert "wrong.csv" in shown
+    assert words.plain("wrong.csv") in shown
     assert "row 7" in shown
     assert "'age'" in shown
     assert "200" in shown
