@@ -17,6 +17,7 @@ MOST_BUTTONS = 12
 MOST_CARDS = 2_000
 scenario = state.scenario()
 names = list(scenario.domain.names)
+vote = SoftVote(scenario.tau)
 
 
 def take(result: CanvasResult) -> None:
@@ -79,9 +80,17 @@ with left:
             scenario.policy, attribute, tau=scenario.tau, budget=scenario.budget, key=f"canvas:{attribute}",
             on_change=take,
         )  # fmt: skip
+    state.bound(
+        st.toggle, "Protect taking part at all (participation)", "participation",
+        help="Adds the edges between being in the table and not: no sensitivity then falls below 1.",
+    )  # fmt: skip
+    warnings = words.warnings(scenario.policy, vote)
+    if warnings:
+        st.subheader("What it leaves open", anchor=False)
+        for warning in warnings:
+            st.markdown(f":orange-badge[:material/warning:] {warning}")
 
 with right:
-    vote = SoftVote(scenario.tau)
     bound = sensitivity_bound(scenario.policy, vote)
     st.subheader("What it buys and costs", anchor=False)
     st.markdown(words.what_it_buys(scenario.policy, vote, bound))
@@ -90,15 +99,6 @@ with right:
     st.subheader("What it promises", anchor=False)
     st.markdown(words.across_an_edge(scenario.policy, vote, scenario.budget))
     st.markdown(words.whole_release(scenario.policy, vote, scenario.budget))
-    warnings = words.warnings(scenario.policy, vote)
-    if warnings:
-        st.subheader("What it leaves open", anchor=False)
-        for warning in warnings:
-            st.markdown(f":orange-badge[:material/warning:] {warning}")
-    state.bound(
-        st.toggle, "Protect taking part at all (participation)", "participation",
-        help="Adds the edges between being in the table and not: no sensitivity then falls below 1.",
-    )  # fmt: skip
 
 offered = suggestions(scenario.policy, vote)
 applied = st.session_state.get("policy:undo")
