@@ -5,14 +5,17 @@ from __future__ import annotations
 import altair as alt
 import pandas as pd
 
-from bfsoft import Policy
+from bfsoft import Edge, Policy
 
 from .. import words
+from . import labels
 from .style import CALM, QUIET, SIGNAL, title
 
 _MOST_BARS = 14
 # What the narrow column beside the canvas holds of a title, in characters.
 _TITLE_WIDTH = 36
+# Characters of a name beside its bar, and within the title.
+_ROW, _NAMED = 20, 24
 
 
 def reach_text(policy: Policy) -> str:
@@ -22,45 +25,67 @@ def reach_text(policy: Policy) -> str:
         return "No attribute is protected yet"
     if widest.length == 0:
         return "Every protected attribute has weight 0, so none has any reach"
-    return f"{widest.attribute} sets the reach: {words.number(widest.length)} ({widest.a} ↔ {widest.b})"
+    name, reach = labels.cut(widest.attribute, _NAMED), words.number(widest.length)
+    return f"{name} sets the reach: {reach} ({_edge(policy, widest)})"
 
 
-def reach_bars(policy: Policy) -> alt.Chart:
+def _edge(policy: Policy, edge: Edge) -> str:
+    """The values that an edge joins, shortly: ``17 ↔ 24``."""
+    values = policy.domain[edge.attribute]
+    return " ↔ ".join(labels.told_apart([labels.value(values, end) for end in (edge.a, edge.b)], _NAMED))
+
+
+def reach_bars(policy: Policy) -> alt.LayerChart | alt.Chart:
     """Reach r_j of each attribute as bars, in units of distance; the one that sets the record's reach stands out.
 
-    Of more than 14 attributes those with the largest reach.
+    Of more than 14 attributes those with the largest reach, if they have any; a few words where nothing has a reach.
     """
-    widest = policy.widest_edge
-    kept = sorted(policy.reaches, key=lambda name: -policy.reaches[name])[:_MOST_BARS]
+    widest, names = policy.widest_edge, policy.domain.names
+    if widest is None or widest.length == 0:
+        left = "no edge, so no reach" if widest is None else "votes look at nothing that is joined"
+        return labels.note(left).properties(title=title(reach_text(policy), width=_TITLE_WIDTH), height=90)
+    kept, detail = [*names], ""
+    if len(names) > _MOST_BARS:
+        reaching = sorted((name for name in names if policy.reaches[name] > 0), key=lambda name: -policy.reaches[name])
+        kept = reaching[:_MOST_BARS]
+        detail = (
+            f"the {len(kept)} of {len(names)} attributes that reach furthest"
+            if len(kept) < len(reaching)
+            else f"{words.counted(len(names) - len(kept), 'more attribute')} without any reach"
+        )
+    shown = [name for name in names if name in set(kept)]
+    called = dict(zip(shown, labels.told_apart(shown, _ROW), strict=True))
     rows = []
-    for name in (name for name in policy.domain.names if name in kept):
+    for name in shown:
         reach = policy.reaches[name]
         own = policy.widest(name)
         rows.append(
             {
                 "attribute": name,
+                "called": called[name],
                 "reach": reach,
                 "shown": words.number(reach) if own else "unprotected",
-                "edge": f"{own.a} ↔ {own.b}" if own else "none",
-                "sets": bool(widest and widest.attribute == name),
+                "edge": _edge(policy, own) if own else "none",
+                "sets": widest.attribute == name,
             }
         )
     base = alt.Chart(pd.DataFrame(rows)).encode(
-        y=alt.Y("attribute:N", sort=None, title=None, axis=alt.Axis(labelLimit=160)),
+        y=alt.Y("called:N", sort=None, title=None, axis=alt.Axis(labelLimit=160)),
         tooltip=[
-            alt.Tooltip("attribute"),
-            alt.Tooltip("reach:Q", format=".6g"),
-            alt.Tooltip("edge", title="widest edge"),
+            alt.Tooltip("attribute:N"),
+            alt.Tooltip("shown:N", title="reach"),
+            alt.Tooltip("edge:N", title="widest edge"),
         ],
     )
-    top = max(policy.reaches.values()) or 1.0
-    bars = base.mark_bar(height=14, cornerRadiusEnd=3).encode(
-        x=alt.X(
-            "reach:Q", title="reach (distance)", scale=alt.Scale(domain=[0, top * 1.25]), axis=alt.Axis(tickCount=4)
-        ),
-        color=alt.condition("datum.sets", alt.value(SIGNAL), alt.value(CALM)),
+    # Each bar says its number, so the axis needs none.
+    x = alt.X(
+        "reach:Q",
+        title="reach (distance)",
+        scale=alt.Scale(domain=[0, widest.length * 1.35]),
+        axis=alt.Axis(labels=False, ticks=False, grid=False),
     )
-    labels = base.mark_text(align="left", dx=4, color=QUIET).encode(x=alt.X("reach:Q"), text=alt.Text("shown"))
-    few = len(rows) < len(policy.reaches)
-    detail = f"the {len(rows)} of {len(policy.reaches)} attributes that reach furthest" if few else ""
-    return (bars + labels).properties(title=title(reach_text(policy), detail, width=_TITLE_WIDTH), height=alt.Step(26))
+    bars = base.mark_bar(height=14, cornerRadiusEnd=3).encode(
+        x=x, color=alt.condition("datum.sets", alt.value(SIGNAL), alt.value(CALM))
+    )
+    numbers = base.mark_text(align="left", dx=4, color=QUIET).encode(x=x, text=alt.Text("shown:N"))
+    return (bars + numbers).properties(title=title(reach_text(policy), detail, width=_TITLE_WIDTH), height=alt.Step(26))
