@@ -12,6 +12,7 @@ from __future__ import annotations
 import datetime
 import math
 import numbers
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,6 +22,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pandas as pd
 
+from ._words import counted, short, written_out
 from .errors import DataError, DomainError
 
 Codes = np.ndarray
@@ -28,6 +30,7 @@ _SHOWN = 6
 # A fraction with a denominator up to this that rounds to the very float given is what its writer meant:
 # 0.3333333333333333 means 1/3. The exactness of ties rests on it.
 _SIMPLE_DENOMINATOR = 1_000_000
+_TOO_MANY = 10_000_000  # values of one attribute
 
 
 def rational(number: float) -> Fraction:
@@ -51,8 +54,8 @@ def _is_finite_number(given: Any) -> bool:
 
 
 def _shown(values: Sequence[Any]) -> str:
-    head = ", ".join(repr(value) for value in values[:_SHOWN])
-    return head if len(values) <= _SHOWN else f"{head}, … ({len(values)} values)"
+    head = ", ".join(short(value) for value in values[:_SHOWN])
+    return head if len(values) <= _SHOWN else f"{head}, … ({len(values):,} values)"
 
 
 class Attribute(Protocol):
@@ -90,8 +93,8 @@ def _refuse_missing(column: pd.Series, name: str) -> None:
     if len(missing):
         row = column.index[missing[0]]
         raise DataError(
-            f"row {row}, column {name!r}: the cell is empty (NaN), {len(missing)} such "
-            f"{'cell' if len(missing) == 1 else 'cells'} in all; drop these rows or declare a value for 'unknown'"
+            f"row {row}, column {name!r}: the cell is empty (NaN), {counted(len(missing), 'such cell')} in all; "
+            "drop these rows or declare a value for 'unknown'"
         )
 
 
@@ -100,15 +103,20 @@ def _refuse_unknown(column: pd.Series, name: str, bad: np.ndarray, allowed: str)
     if len(where):
         cell = column.iloc[where[0]]
         cell = cell.item() if isinstance(cell, np.generic) else cell
-        more = f" ({len(where)} such cells in all)" if len(where) > 1 else ""
-        raise DataError(f"row {column.index[where[0]]}, column {name!r}: {cell!r} {allowed}{more}")
+        more = f" ({counted(len(where), 'such cell')} in all)" if len(where) > 1 else ""
+        raise DataError(f"row {column.index[where[0]]}, column {name!r}: {short(cell)} {allowed}{more}")
 
 
 @dataclass(frozen=True)
 class Numeric:
     """Numbers on the grid low, low + step, …, high; δ = |a − b| / (high − low) (THEORY, "Records").
 
-    Steps written in decimals are exact: ``Numeric("x", 0, 1, 0.1)`` holds 0.3, not 0.30000000000000004.
+    Steps written in decimals are exact: ``Numeric("x", 0, 1, 0.1)`` holds 0.3, not 0.30000000000000004. Values are
+    int where all are whole and within 64 bits, else float.
+
+    Raises DomainError for a bound that is no finite number, bounds in the wrong order or no whole number of steps
+    apart, ten million values or more, and a grid that floats cannot hold: bounds further apart than the largest
+    float (1.8e308), or a step that is lost in rounding beside its bounds.
 
     >>> Numeric("age", 17, 20).values
     (17, 18, 19, 20)
@@ -125,23 +133,30 @@ class Numeric:
         for label in ("low", "high", "step"):
             bound = getattr(self, label)
             if not _is_finite_number(bound):
-                raise DomainError(f"attribute {self.name!r}: {label} must be a finite number, got {bound!r}")
-        if self.step <= 0:
-            raise DomainError(f"attribute {self.name!r}: step must be above 0, got {self.step!r}")
-        if self.high < self.low:
-            raise DomainError(f"attribute {self.name!r}: low {self.low!r} is above high {self.high!r}; swap them")
-        count = (rational(self.high) - rational(self.low)) / rational(self.step)
-        if count.denominator != 1:
-            below = rational(self.low) + int(count) * rational(self.step)
+                raise DomainError(f"attribute {self.name!r}: {label} must be a finite number, got {short(bound)}")
+        low, high, step = rational(self.low), rational(self.high), rational(self.step)
+        said = {label: short(getattr(self, label)) for label in ("low", "high", "step")}
+        if step <= 0:
+            raise DomainError(f"attribute {self.name!r}: step must be above 0, got {said['step']}")
+        if high < low:
+            raise DomainError(f"attribute {self.name!r}: low {said['low']} is above high {said['high']}; swap them")
+        if not math.isfinite(float(self.high) - float(self.low)):
             raise DomainError(
-                f"attribute {self.name!r}: high {self.high!r} is not low {self.low!r} plus whole steps of "
-                f"{self.step!r}; the last grid value below it is {_plain(below)!r}"
+                f"attribute {self.name!r}: low {said['low']} and high {said['high']} are further apart than a float "
+                "can tell (1.8e308); use smaller numbers, such as the same in thousands or millions"
             )
-        if count >= 10_000_000:
-            raise DomainError(f"attribute {self.name!r}: {int(count) + 1:,} grid values are too many; use a wider step")
-        if max(abs(rational(self.low)), abs(rational(self.high))) >= 2**52 * rational(self.step):
+        count = (high - low) / step
+        if count.denominator != 1:
             raise DomainError(
-                f"attribute {self.name!r}: steps of {self.step!r} are lost in rounding at {self.high!r}; "
+                f"attribute {self.name!r}: high {said['high']} is not low {said['low']} plus whole steps of "
+                f"{said['step']}; the last grid value below it is {short(_plain(low + int(count) * step))}"
+            )
+        if count >= _TOO_MANY:
+            values = f"{int(count) + 1:,}" if count < 10**15 else f"about 1e{math.floor(math.log10(int(count)))}"
+            raise DomainError(f"attribute {self.name!r}: {values} grid values are too many; use a wider step")
+        if max(abs(low), abs(high)) >= 2**52 * step:
+            raise DomainError(
+                f"attribute {self.name!r}: steps of {said['step']} are lost in rounding at {said['high']}; "
                 "use smaller numbers or a wider step"
             )
 
@@ -149,7 +164,9 @@ class Numeric:
     def values(self) -> tuple[float, ...]:
         low, step = rational(self.low), rational(self.step)
         if low.denominator == step.denominator == 1:
-            return tuple(range(int(low), int(low) + int(step) * (self.span + 1), int(step)))
+            whole = range(int(low), int(low) + int(step) * self.span + 1, int(step))
+            if isinstance(written_out(whole[0]), int) and isinstance(written_out(whole[-1]), int):
+                return tuple(whole)
         return tuple(float(low + index * step) for index in range(self.span + 1))
 
     @cached_property
@@ -172,7 +189,8 @@ class Numeric:
         return np.rint((inside - float(self.low)) / float(self.step)).astype(np.int64)
 
     def _off_grid(self, numeric: np.ndarray, codes: np.ndarray) -> np.ndarray:
-        return np.abs(numeric - self._grid[codes]) > 1e-9 * float(self.step)
+        with np.errstate(over="ignore"):  # further away than a float can tell is off the grid
+            return np.abs(numeric - self._grid[codes]) > 1e-9 * float(self.step)
 
     def code(self, value: Any) -> int:
         if _is_finite_number(value):
@@ -182,7 +200,7 @@ class Numeric:
             code = self._nearest(number)
             if not self._off_grid(number, code)[0]:
                 return int(code[0])
-        raise DomainError(f"attribute {self.name!r} has no value {value!r}; its values are {_shown(self.values)}")
+        raise DomainError(f"attribute {self.name!r} has no value {short(value)}; its values are {_shown(self.values)}")
 
     def encode(self, column: pd.Series, unknown: Literal["error", "clip"]) -> Codes:
         _refuse_missing(column, self.name)
@@ -190,11 +208,12 @@ class Numeric:
         _refuse_unknown(column, self.name, ~np.isfinite(numeric), "is not a finite number")
         codes = self._nearest(numeric)
         if unknown == "error":
-            grid = f"the grid {self.low!r}, {self.values[min(1, self.span)]!r}, …, {self.high!r}"
+            low, high = short(self.low), short(self.high)
+            grid = f"the grid {low}, {short(self.values[min(1, self.span)])}, …, {high}"
             outside = (numeric < float(self.low)) | (numeric > float(self.high))
             beyond = outside & self._off_grid(numeric, codes)
             _refuse_unknown(
-                column, self.name, beyond, f"lies outside {self.low!r} to {self.high!r}; widen the domain or "
+                column, self.name, beyond, f"lies outside {low} to {high}; widen the domain or "
                 "encode with unknown='clip'",
             )  # fmt: skip
             _refuse_unknown(
@@ -208,15 +227,24 @@ def _numbers(column: pd.Series) -> np.ndarray:
     """The cells as floats, text read as numbers; NaN for what is no number: other text, a truth value, a date."""
     if column.dtype.kind in "bmMc" or pd.api.types.is_bool_dtype(column):
         return np.full(len(column), np.nan)
-    read = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    read = as_floats(column)
     if column.dtype.kind == "O":
         no_number = column.map(lambda cell: isinstance(cell, bool | np.bool_ | datetime.date | datetime.timedelta))
         return np.where(no_number.to_numpy(dtype=bool), np.nan, read)
     return read
 
 
+def as_floats(column: pd.Series) -> np.ndarray:
+    """The cells as (n,) floats, text read as numbers: NaN for what is none, infinite for what is beyond a float."""
+    try:
+        return pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    except OverflowError:  # whole numbers of Python's own, which have no largest one
+        largest = sys.float_info.max
+        return as_floats(column.map(lambda cell: math.inf if isinstance(cell, int) and abs(cell) > largest else cell))
+
+
 def _plain(number: Fraction) -> float:
-    return int(number) if number.denominator == 1 else float(number)
+    return written_out(int(number)) if number.denominator == 1 else float(number)
 
 
 def _looked_up(exact: Mapping[Any, int], cell: Any) -> int:
@@ -242,7 +270,9 @@ class _Labelled:
                 raise DomainError(f"attribute {self.name!r}: value {position + 1} is empty ({value!r}); name it")
             try:
                 if value in exact:
-                    raise DomainError(f"attribute {self.name!r}: the value {value!r} is listed twice; list it once")
+                    raise DomainError(
+                        f"attribute {self.name!r}: the value {short(value)} is listed twice; list it once"
+                    )
             except TypeError:
                 raise DomainError(
                     f"attribute {self.name!r}: {value!r} cannot be a value; use text or a number"
@@ -250,12 +280,16 @@ class _Labelled:
             exact[value] = position
         text: dict[str, int] = {}
         for value, position in exact.items():
-            if str(value) in text:
+            try:
+                written = str(value)
+            except ValueError:  # Python writes no whole number of thousands of digits
+                raise DomainError(f"attribute {self.name!r}: {short(value)} cannot be a value; use text") from None
+            if written in text:
                 raise DomainError(
-                    f"attribute {self.name!r}: {self.values[text[str(value)]]!r} and {value!r} read the same in a "
-                    "file; keep one"
+                    f"attribute {self.name!r}: {short(self.values[text[written]])} and {short(value)} read the same in "
+                    "a file; keep one"
                 )
-            text[str(value)] = position
+            text[written] = position
         return exact, text
 
     @cached_property
@@ -269,7 +303,9 @@ class _Labelled:
         except TypeError:
             found = None
         if found is None:
-            raise DomainError(f"attribute {self.name!r} has no value {value!r}; its values are {_shown(self.values)}")
+            raise DomainError(
+                f"attribute {self.name!r} has no value {short(value)}; its values are {_shown(self.values)}"
+            )
         return found
 
     def encode(self, column: pd.Series, unknown: Literal["error", "clip"]) -> Codes:
@@ -459,9 +495,9 @@ class Domain:
         for name, weight in weights.items():
             self.position(name)
             if not _is_finite_number(weight):
-                raise DomainError(f"weight of {name!r} must be a finite number, got {weight!r}")
+                raise DomainError(f"weight of {name!r} must be a finite number, got {short(weight)}")
             if weight < 0:
-                raise DomainError(f"weight of {name!r} is negative ({weight!r}); use 0 or more")
+                raise DomainError(f"weight of {name!r} is negative ({short(weight)}); use 0 or more")
         missing = [name for name in self.names if name not in weights]
         if missing:
             raise DomainError(

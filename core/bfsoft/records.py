@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -11,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from ._prefix_tree import PrefixTree, prefix_tree
-from .domain import Codes, Domain
+from ._words import short
+from .domain import Codes, Domain, as_floats
 from .errors import DataError
 
 COUNT = "count"
@@ -37,7 +37,11 @@ class Records:
 
     @classmethod
     def of_codes(cls, domain: Domain, codes: Codes, counts: np.ndarray | None = None) -> Records:
-        """Gather (n, d) codes, each standing for ``counts`` records (1 by default); rows of count 0 vanish."""
+        """Gather (n, d) codes, each standing for ``counts`` records (1 by default); rows of count 0 vanish.
+
+        Raises DataError for codes outside the domain, and for counts that are not (n,) whole numbers of at least 0
+        or add up to 2**53 or more, beyond which they could not be counted exactly.
+        """
         codes = domain.check_codes(codes)
         counts = np.ones(len(codes), dtype=np.int64) if counts is None else _whole(counts, len(codes))
         if domain.size < 2**62 and len(domain.names) <= 32:
@@ -61,16 +65,14 @@ class Records:
             return cls.of_codes(domain, codes)
         if isinstance(frame[COUNT], pd.DataFrame):
             raise DataError(f"column {COUNT!r} appears more than once; keep one")
-        counts = pd.to_numeric(frame[COUNT], errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+        counts = as_floats(frame[COUNT])
         bad = np.flatnonzero(~((counts >= 0) & (counts == np.floor(counts)) & (counts < 2**53)))
         if len(bad):
             raise DataError(
-                f"row {frame.index[bad[0]]}, column {COUNT!r}: {frame[COUNT].iloc[bad[0]]!r} is not a whole number "
-                "of at least 0; a column of that name says how often a row occurs"
+                f"row {frame.index[bad[0]]}, column {COUNT!r}: {short(frame[COUNT].iloc[bad[0]])} is not a whole "
+                "number of at least 0 and below 2**53; a column of that name says how often a row occurs"
             )
-        if not math.isfinite(counts.sum()) or counts.sum() >= 2**53:
-            raise DataError(f"column {COUNT!r} adds up to more records than can be counted exactly")
-        return cls.of_codes(domain, codes, counts.astype(np.int64))
+        return cls.of_codes(domain, codes, counts)
 
     def on(self, domain: Domain) -> Records:
         """The same rows under another domain with the same attributes: weights change distances, never codes."""
@@ -97,6 +99,8 @@ def _whole(counts: np.ndarray, n: int) -> np.ndarray:
         raise DataError(f"counts must be one number a record, shape ({n},), got shape {given.shape}")
     if given.dtype.kind not in "iuf" or not ((given >= 0) & (given == np.floor(given)) & (given < 2**53)).all():
         raise DataError("counts must be whole numbers of at least 0: how often each record occurs")
+    if given.sum(dtype=float) >= 2**53:  # 64-bit sums would wrap round without a word
+        raise DataError("the counts add up to more records than can be counted exactly (2**53); scale them down")
     return given.astype(np.int64)
 
 

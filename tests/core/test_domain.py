@@ -316,11 +316,47 @@ def test_encode_wants_a_table_and_a_known_way():
         (lambda: bf.Numeric("n", 0, 10, 3), "not low 0 plus whole steps of 3; the last grid value below it is 9"),
         (lambda: bf.Numeric("n", 0, 1e9), "too many; use a wider step"),
         (lambda: bf.Numeric("id", 10**17, 10**17 + 10), "lost in rounding"),
+        (
+            lambda: bf.Numeric("x", -1e308, 1e308, 1e307),
+            "'x': low -1e308 and high 1e308 are further apart than a float",
+        ),
+        (lambda: bf.Numeric("x", -(10**308), 10**308, 10**307), "low -1e308 and high 1e308 are further apart"),
+        (lambda: bf.Numeric("x", 0, 1e308), "'x': about 1e308 grid values are too many; use a wider step"),
+        (lambda: bf.Numeric("x", 0, 1, 5e-324), "about 1e323 grid values are too many"),
+        (lambda: bf.Numeric("x", 0, 1, Fraction(1, 10**400)), "step must be above 0"),
+        (lambda: bf.Numeric("x", 10**300, 10**300 + 10), "steps of 1 are lost in rounding at 1e300"),
+        (lambda: bf.Numeric("x", 0, 10**300, 7 * 10**298), "the last grid value below it is 9.8e299"),
+        (lambda: bf.Numeric("x", 10**300, 0), "low 1e300 is above high 0; swap them"),
+        (lambda: bf.Numeric("x", 0, 10**5000), "high must be a finite number, got a whole number of about 5001 digits"),
+        (lambda: bf.Categorical("c", [10**300, 10**300]), "the value 1e300 is listed twice"),
+        (lambda: bf.Categorical("c", [10**5000]), "a whole number of about 5001 digits cannot be a value"),
+        (lambda: bf.Domain([NUMBER], {"age": 10**5000}), "finite number, got a whole number of about 5001 digits"),
+        (lambda: bf.Domain([NUMBER], {"age": -(10**300)}), "negative (-1e300)"),
+        (lambda: NUMBER.code(10**300), "has no value 1e300"),
     ],
 )
-def test_a_wrong_declaration_says_what_is_wrong(declare, says):
-    with pytest.raises(DomainError, match=re.escape(says)):
+def test_a_wrong_declaration_says_what_is_wrong_and_in_short(declare, says):
+    with pytest.raises(DomainError, match=re.escape(says)) as caught:
         declare()
+    assert len(str(caught.value)) < 400
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("attribute", [bf.Numeric("x", 0, 10**300, 10**299), bf.Numeric("x", 5e307, 1.5e308, 1e307)])
+def test_the_largest_grids_keep_their_values_apart_and_short(attribute):
+    assert encode(attribute, list(attribute.values)) == list(range(11))
+    assert len(set(attribute.values)) == len(attribute.values) == 11
+    assert max(len(str(value)) for value in attribute.values) < 10
+    decoded = one(attribute).decode(np.arange(11)[:, None])
+    assert decoded.x.dtype == float
+    assert one(attribute).distance(np.array([[0]]), np.array([[3]])).tolist() == [[0.3]]
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cell", [-1.7e308, 10**400, "1e400"])
+def test_cells_beyond_the_largest_grid_are_refused_and_not_warned_about(cell):
+    with pytest.raises(DataError, match="row 0, column 'x'"):
+        encode(bf.Numeric("x", 5e307, 1.5e308, 1e307), pd.Series([cell], dtype=object))
 
 
 def test_every_error_is_one_family_and_a_value_error():

@@ -72,7 +72,7 @@ def test_a_count_column_that_is_an_attribute_is_data():
     assert bf.Records.of_frame(domain, pd.DataFrame({"count": [3, 3, 5]})).n == 3
 
 
-@pytest.mark.parametrize("cell", [1.5, -1, None, "many", np.inf, 2.0**60])
+@pytest.mark.parametrize("cell", [1.5, -1, None, "many", np.inf, 2.0**60, 10**400])
 def test_a_bad_count_names_its_row(cell):
     frame = pd.DataFrame({"n": [1, 1], "c": ["x", "x"], "count": pd.Series([2, cell], dtype=object)})
     with pytest.raises(DataError, match=r"row 1, column 'count': .* is not a whole number"):
@@ -90,6 +90,18 @@ def test_nullable_counts():
 def test_counts_too_large_to_add_up_exactly():
     frame = pd.DataFrame({"n": [1, 2], "c": ["x", "x"], "count": [2**52, 2**52]})
     with pytest.raises(DataError, match="more records than can be counted"):
+        bf.Records.of_frame(DOMAIN, frame)
+
+
+def test_bare_counts_too_large_to_add_up_exactly():
+    """4,096 times 2**52 is 2**64, which 64 bits would hold as 0."""
+    with pytest.raises(DataError, match="more records than can be counted"):
+        bf.Records.of_codes(DOMAIN, np.zeros((4096, 2), dtype=np.int64), np.full(4096, 2**52))
+
+
+def test_a_huge_count_is_written_short():
+    frame = pd.DataFrame({"n": [1], "c": ["x"], "count": pd.Series([10**300], dtype=object)})
+    with pytest.raises(DataError, match="row 0, column 'count': 1e300 is not"):
         bf.Records.of_frame(DOMAIN, frame)
 
 

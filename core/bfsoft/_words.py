@@ -1,0 +1,45 @@
+"""Words for numbers in what the package tells: counts with their noun, and numbers too large to spell out."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+# Whole numbers up to here fit 64 bits and are written out; beyond, digits by the hundred would say nothing.
+_LARGEST_WRITTEN = 2**63
+
+
+def counted(count: int, noun: str) -> str:
+    """A count with its noun in the right number; ``noun`` takes an s for all but one.
+
+    >>> counted(1, "row"), counted(1200, "row")
+    ('1 row', '1,200 rows')
+    """
+    return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
+def short(value: Any) -> str:
+    """A value as text for an error: ``repr``, but 1e308 for a whole number of more than 64 bits.
+
+    >>> short(0.5), short("a"), short(10**300), short(10**5000)
+    ('0.5', "'a'", '1e300', 'a whole number of about 5001 digits')
+    """
+    value = value.item() if isinstance(value, np.generic) else value
+    if not isinstance(value, float | Fraction | int) or (isinstance(value, int) and abs(value) < _LARGEST_WRITTEN):
+        return repr(value)
+    try:
+        return repr(float(value)).replace("e+", "e")
+    except OverflowError:
+        return f"a whole number of about {math.ceil(int(value).bit_length() * math.log10(2))} digits"
+
+
+def written_out(number: int) -> float:
+    """A whole number as it is, but as a float, whose text is short, beyond 64 bits. Raises OverflowError past a float.
+
+    >>> written_out(2**62), written_out(10**300)
+    (4611686018427387904, 1e+300)
+    """
+    return number if abs(number) < _LARGEST_WRITTEN else float(number)
