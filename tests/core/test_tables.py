@@ -82,9 +82,94 @@ def test_without_a_domain_a_column_is_numbers_only_if_nothing_is_lost():
     assert frame.flag.tolist() == ["true", "false"]
 
 
-def test_a_comma_is_decimal_only_between_semicolons():
+def test_between_semicolons_a_comma_is_decimal():
     assert read("a;b\n1,5;x\n").a.tolist() == [1.5]
-    assert read('a\tb\n"1,5"\tx\n').a.tolist() == ["1,5"]
+    assert read("a;b\n1,5;x\n2.5;x\n").a.tolist() == [1.5, 2.5], "each is clear by itself"
+
+
+def in_a_column(cells, separator):
+    """A file of that separator with the cells as its column a."""
+    quoted = [f'"{cell}"' if separator in cell else cell for cell in cells]
+    return "".join(f"{cell}{separator}x\n" for cell in ["a", *quoted])
+
+
+@pytest.mark.parametrize("separator", [",", "\t", "|"])
+@pytest.mark.parametrize(
+    ("cells", "numbers"),
+    [
+        (["1,57", "1,60", "2,99"], [1.57, 1.6, 2.99]),  # always two digits, behind one
+        (["12,5", "3", "7,8"], [12.5, 3, 7.8]),  # falls: no two codes in order
+        (["1,0", "1,3"], [1, 1.3]),  # 0 is no second code
+        (["1,05", "1,1"], [1.05, 1.1]),
+        (["-1,5", "2,5"], [-1.5, 2.5]),
+        (["1.200,50", "1,5"], [1200.5, 1.5]),
+        (["0,123", "4,567"], [0.123, 4.567]),  # thousands do not begin with 0
+        (["1,200", "0.5"], [1200, 0.5]),
+    ],
+)
+def test_a_decimal_comma_is_read_between_any_separators(cells, numbers, separator):
+    text = in_a_column(cells, separator)
+    assert read(text).a.tolist() == numbers
+    assert read(text, bf.Domain([bf.Numeric("a", -2000, 2000, 0.001)])).a.tolist() == numbers
+
+
+@pytest.mark.parametrize("separator", [",", "\t", "|"])
+@pytest.mark.parametrize(
+    "cells",
+    [
+        ["1,3", "2,4", "1"],  # or the answers 1 and 3
+        ["1,12", "2,3"],
+        ["10,12", "11,13"],
+        ["1,234", "2,500", "900"],  # or thousands
+        ["1,5", "2.5"],
+        ["1,5,7", "2,5"],
+        ["1,57", "?"],
+        ["01,5", "02,5", "x"],
+    ],
+)
+def test_in_doubt_a_comma_stays_text(cells, separator):
+    assert read(in_a_column(cells, separator)).a.tolist() == cells
+
+
+def test_a_domain_that_wants_numbers_rules_out_codes():
+    assert read(in_a_column(["1,3", "2,5"], "\t"), bf.Domain([bf.Numeric("a", 0, 9, 0.1)])).a.tolist() == [1.3, 2.5]
+    assert read(in_a_column(["1,3", "2,5"], "\t"), bf.Domain([bf.Categorical("a", [1.3, 2.5])])).a.tolist() == [
+        1.3,
+        2.5,
+    ]
+    assert read(in_a_column(["1,3", "2,5"], ","), bf.Domain([bf.Categorical("a", ["1,3", "2,5"])])).a[0] == "1,3"
+    frame = read(in_a_column(["1,234", "900"], ","), bf.Domain([bf.Numeric("a", 0, 9000)]))
+    with pytest.raises(DataError, match="'1,234' is not a finite number"):
+        bf.Domain([bf.Numeric("a", 0, 9000)]).encode(frame)
+
+
+@pytest.mark.parametrize(
+    ("text", "numbers"),
+    [
+        ('a,b\n"1,234",0.5\n900,1\n', [1234, 900]),
+        ('a,b\n"1,234","0,55"\n900,"0,05"\n', [1.234, 900]),
+        ("a;b\n1.234;0,5\n900;1\n", [1234, 900]),
+        ("a;b\n1.234;0.5\n900;1\n", [1.234, 900]),
+        ("a;b;c\n1.234;0.5;0,5\n900;1;1\n", ["1.234", "900"]),
+        ("a;b\n1.234;x\n900;y\n", ["1.234", "900"]),
+        ("a,b\n1.234,x\n900,y\n", [1.234, 900]),
+        ("a\tb\n1.234\tx\n900\ty\n", [1.234, 900]),
+        ("a\tb\n1.234\t0,5\n900\t1,0\n", [1234, 900]),
+    ],
+)
+def test_what_can_be_thousands_goes_by_the_other_columns(text, numbers):
+    assert read(text).a.tolist() == numbers
+    if isinstance(numbers[0], float | int):
+        assert read(text, bf.Domain([bf.Numeric("a", 0, 2000, 0.001)])).a.tolist() == numbers
+
+
+def test_a_number_beyond_a_float_stays_text():
+    assert read("a\n1e400\n1\n").a.tolist() == ["1e400", "1"]
+    assert read("a\n1e400\n1\n", bf.Domain([bf.Numeric("a", 0, 9)])).a.tolist() == ["1e400", 1]
+
+
+def test_digits_of_other_scripts_are_text():
+    assert read("a\n٣\n٤\n").a.tolist() == ["٣", "٤"]
 
 
 @pytest.mark.parametrize(
@@ -116,6 +201,60 @@ def test_labels_become_the_domains_own_values():
 def test_the_separator_is_the_one_that_finds_the_domain():
     frame = read("age;a,b,c,d\n41;1,2,3,4\n", bf.Domain([bf.Numeric("age", 17, 90)]))
     assert frame.age.tolist() == [41]
+
+
+@pytest.mark.parametrize(
+    ("text", "columns"),
+    [
+        ('"first\nname";b;c\nx;1;2\n', {"first\nname": ["x"], "b": [1], "c": [2]}),
+        ('"a, long\r\nname";b\r\nx;1,5\r\n', {"a, long\r\nname": ["x"], "b": [1.5]}),
+        ('\n \n"a;b\n;;c"\td\n1\t2\n', {"a;b\n;;c": [1], "d": [2]}),
+        ("sep=;\na;b\n1,5;2\n", {"a": [1.5], "b": [2]}),
+        ('"sep=|"\r\na,b|c\r\n1|2\r\n', {"a,b": [1], "c": [2]}),
+        ("\ufeffSEP=\t\na\tb\n1\t2\n", {"a": [1], "b": [2]}),
+        ("sep=^\na^b\n1^2\n", {"a": [1], "b": [2]}),
+        ("sep=;x\n1;2\n", {"sep=": [1], "x": [2]}),
+    ],
+)
+def test_the_separator_is_that_of_the_first_record_or_the_one_a_first_line_says(text, columns):
+    assert read(text).to_dict("list") == columns
+
+
+def test_the_line_that_says_the_separator_counts_as_a_line():
+    with pytest.raises(DataError, match="line 4 has 3 cells, the header 2"):
+        read("sep=;\na;b\n1;2\n1;2;3\n")
+    with pytest.raises(DataError, match="empty"):
+        read("sep=;\n")
+
+
+ADULT = "age, job, income\n39, State-gov, <=50K\n38,Private\t, <=50K \n51, Private, >50K\n52, ,>50K\n"
+
+
+def test_blanks_around_cells_make_no_other_labels():
+    frame = read(ADULT)
+    assert frame.columns.str.strip().tolist() == ["age", "job", "income"]
+    assert frame.iloc[:, 1].tolist()[:3] == ["State-gov", "Private", "Private"]
+    assert pd.isna(frame.iloc[3, 1])
+    assert frame.iloc[:, 2].tolist() == ["<=50K", "<=50K", ">50K", ">50K"]
+    quoted = read('a,b\n" x",1\nx,2\n y, "p, q"\n')
+    assert quoted.a.tolist() == ["x", "x", "y"]
+    assert quoted.b.tolist() == ["1", "2", "p, q"]
+
+
+def test_with_a_domain_blanks_count_only_where_it_tells_values_apart_by_them():
+    jobs = ["State-gov", "Private"]
+    assert read(ADULT, bf.Domain([bf.Categorical("job", jobs)])).job.tolist()[:3] == ["State-gov", "Private", "Private"]
+    old = bf.Domain([bf.Categorical("job", [" State-gov", " Private"])])
+    assert read(ADULT, old).job.tolist()[:3] == [" State-gov", " Private", " Private"]
+    both = bf.Domain([bf.Categorical("job", ["State-gov", " Private", "Private\t"])])
+    assert read(ADULT, both).job.tolist()[:3] == ["State-gov", "Private\t", " Private"]
+
+
+def test_labels_with_blanks_around_them_are_written_in_quotes():
+    frame = pd.DataFrame({"a": [" x", 'say, "hi"']})
+    assert bf.tables.csv_text(frame).splitlines()[1] == '" x"'
+    domain = bf.Domain([bf.Categorical("a", [" x", "x", 'say, "hi"'])])
+    assert read(bf.tables.csv_text(frame), domain).a.tolist() == frame.a.tolist()
 
 
 @pytest.mark.parametrize(
@@ -160,7 +299,30 @@ def test_a_count_column_is_numbers():
     assert records.counts.tolist() == [5]
 
 
-ODD = ["", " ", "NA", "nan", "1", "1.0", "01", '"', ",", ";", "\n", "\r", "\r\n", "\t", "true", "\ufeff", " a", "a"]
+ODD = [
+    "",
+    " ",
+    "NA",
+    "nan",
+    "1",
+    "1.0",
+    "01",
+    '"',
+    ",",
+    ";",
+    "\n",
+    "\r",
+    "\r\n",
+    "\t",
+    "true",
+    "\ufeff",
+    " a",
+    "a",
+    ', "',
+    "1,5",
+    "1.5",
+    "1,234",
+]
 some_text = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=6)
 labels = st.lists(some_text | st.sampled_from(ODD), min_size=1, max_size=6, unique=True)
 
