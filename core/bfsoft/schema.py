@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import datetime
 import math
+import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -15,9 +17,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from ._words import counted, short, written_out
 from .domain import Categorical, Domain, Numeric, rational
-from .errors import DataError
+from .errors import DataError, DomainError
 from .records import COUNT
+from .tables import MOST_DIGITS, decimal_marks, is_number
 
 # Beyond so many grid values a policy is hard to draw and to read; a coarser step is guessed instead.
 _MOST_GRID = 200
@@ -82,7 +86,7 @@ def _column(name: str, column: pd.Series, named: bool) -> Guess:
     if not len(cells):
         return Guess(name, None, "every cell is empty", tuple(notes), included=False)
     if empty:
-        notes.append(f"{empty:,} empty {'cell' if empty == 1 else 'cells'}: such rows cannot be read")
+        notes.append(f"{counted(empty, 'empty cell')}: {'its row' if empty == 1 else 'such rows'} cannot be read")
     if _dates(cells):
         return Guess(name, None, "dates; turn them into numbers, such as the year", tuple(notes), included=False)
     if pd.api.types.is_bool_dtype(cells) or not pd.api.types.is_numeric_dtype(cells):
@@ -91,51 +95,63 @@ def _column(name: str, column: pd.Series, named: bool) -> Guess:
     if not np.isfinite(values).all():
         return Guess(name, None, "some numbers are infinite", tuple(notes), included=False)
     distinct = np.unique(values)
-    if name == COUNT and (values >= 0).all() and (values == np.floor(values)).all():
-        return Guess(name, _numbers(name, distinct, notes), "how often each row occurs", tuple(notes), included=False)
-    if len(distinct) == 1:
-        return Guess(name, Categorical(name, [_plain(distinct[0])]), "one value only", tuple(notes), included=False)
-    if len(distinct) == 2:
-        return Guess(name, Categorical(name, [_plain(value) for value in distinct]), "2 different values", tuple(notes))
     whole = bool((distinct == np.floor(distinct)).all())
+    counts = name == COUNT and whole and distinct[0] >= 0
+    if len(distinct) <= 2 and not counts:
+        reason = "one value only" if len(distinct) == 1 else "2 different values"
+        labels = Categorical(name, [_plain(value) for value in distinct])
+        return Guess(name, labels, reason, tuple(notes), included=len(distinct) == 2)
+    try:
+        grid, found = _numbers(name, distinct)
+    except DomainError as error:
+        reason = str(error).removeprefix(f"attribute {name!r}: ")
+        return Guess(name, None, f"no grid holds these numbers: {reason}", tuple(notes), included=False)
+    notes += found
+    if counts:
+        return Guess(name, grid, "how often each row occurs", tuple(notes), included=False)
     if whole and len(distinct) == len(values) > _FEW_ROWS:
-        attribute = _numbers(name, distinct, notes)
-        return Guess(name, attribute, "a different number in every row: an identifier?", tuple(notes), included=False)
-    attribute = _numbers(name, distinct, notes)
-    reason = ("whole numbers" if whole else "numbers") if attribute else "numbers too large or too fine for a grid"
-    return Guess(name, attribute, reason, tuple(notes), included=attribute is not None)
+        return Guess(name, grid, "a different number in every row: an identifier?", tuple(notes), included=False)
+    return Guess(name, grid, "whole numbers" if whole else "numbers", tuple(notes))
 
 
-def _numbers(name: str, distinct: np.ndarray, notes: list[str]) -> Numeric | None:
-    """A grid around the numbers: their own step where that is coarse enough, else a round one and rounder bounds."""
+def _numbers(name: str, distinct: np.ndarray) -> tuple[Numeric, list[str]]:
+    """A grid around the numbers, and what to check in it; raises DomainError where floats can hold none.
+
+    Its step is the numbers' own where that is coarse enough, else a round one, and the bounds are rounder too.
+    """
+    notes = []
     low, high = rational(distinct[0]), rational(distinct[-1])
     step = _step(distinct)
-    if step is None or (high - low) / step > _MOST_GRID:
+    if high > low and (step is None or (high - low) / step > _MOST_GRID):
         step = _round_step((high - low) / _MOST_GRID)
+        if not float(step):
+            raise DomainError("they are closer together than floats can tell; use larger numbers")
         low, high = math.floor(low / step) * step, math.ceil(high / step) * step
-        notes.append(f"many different numbers: rounded to steps of {_plain(step)}; numbers in between need rounding")
-    notes.append(f"bounds {_plain(low)} and {_plain(high)} come from this table; widen them to what is possible at all")
-    try:
-        return Numeric(name, _plain(low), _plain(high), _plain(step))
-    except ValueError:
-        return None
+        if max(abs(low), abs(high)) > sys.float_info.max:
+            raise DomainError(
+                "they reach the largest float (1.8e308); use smaller numbers, such as the same in millions"
+            )
+        notes.append(f"many different numbers: rounded to steps of {_text(step)}; numbers in between need rounding")
+    notes.append(f"bounds {_text(low)} and {_text(high)} come from this table; widen them to what is possible at all")
+    return Numeric(name, _plain(low), _plain(high), _plain(step or Fraction(1))), notes
 
 
 def _step(distinct: np.ndarray) -> Fraction | None:
     """The greatest step that every number is a multiple of, counted from the first; None beyond six decimals."""
     scale = 10**_MOST_DECIMALS
-    scaled = (distinct - distinct[0]) * scale
-    if scaled[-1] >= 2**53:
+    if rational(distinct[-1]) - rational(distinct[0]) >= Fraction(2**53, scale):
         return None
+    scaled = (distinct - distinct[0]) * scale
     whole = np.rint(scaled)
-    if (np.abs(scaled - whole) > 1e-3).any():
+    if (np.abs(scaled - whole) > 1e-3).any() or (np.diff(whole) == 0).any():
         return None
     return Fraction(int(np.gcd.reduce(whole.astype(np.int64))), scale)
 
 
 def _round_step(width: Fraction) -> Fraction:
     """The least of 1, 2, 5 times a power of ten that is at least so wide."""
-    power = Fraction(10) ** math.floor(math.log10(width))
+    # Each logarithm by itself: the fraction may be too small for a float.
+    power = Fraction(10) ** math.floor(math.log10(width.numerator) - math.log10(width.denominator))
     return next(power * times for times in (1, 2, 5, 10, 20) if power * times >= width)
 
 
@@ -146,16 +162,23 @@ def _labels(name: str, cells: pd.Series, notes: list[str]) -> Guess:
     except TypeError:  # a list or the like in a cell
         return Guess(name, None, "cells that are neither numbers nor text", tuple(notes), included=False)
     numbers = {value for value in distinct if _reads_as_number(value)}
-    if 0 < len(numbers) < len(distinct):
-        others = [value for value in distinct if value not in numbers]
-        shown = ", ".join(repr(value) for value in others[:_SHOWN]) + (", …" if len(others) > _SHOWN else "")
-        notes.append(f"mixed: {len(numbers):,} different numbers, but also {shown}")
+    others = [value for value in distinct if value not in numbers]
+    if numbers and others:
+        different = "number" if len(numbers) == 1 else "different number"
+        notes.append(f"mixed: {counted(len(numbers), different)}, but also {_some(others)}")
+    texts = [value.strip() for value in numbers if isinstance(value, str)]
+    if texts and not others:
+        notes.append(f"these look like numbers{_why_labels(texts)}")
+    notes += _differing_by_blanks(distinct)
     count = len(distinct)
     if count > _MOST_CATEGORIES:
         reason = "a different text in every row" if count == len(cells) else f"{count:,} different values"
         return Guess(name, None, f"{reason}: too many for categories", tuple(notes), included=False)
-    values = sorted(distinct, key=lambda value: (value not in numbers, _sort_key(value)))
-    attribute = Categorical(name, values)
+    try:
+        attribute = Categorical(name, sorted(distinct, key=lambda value: (value not in numbers, _sort_key(value))))
+    except DomainError as error:  # values that read the same in a file, or whole numbers of thousands of digits
+        reason = str(error).removeprefix(f"attribute {name!r}: ")
+        return Guess(name, None, f"no categories: {reason}", tuple(notes), included=False)
     if count == 1:
         return Guess(name, attribute, "one value only", tuple(notes), included=False)
     if count == len(cells) > _FEW_ROWS:
@@ -165,17 +188,67 @@ def _labels(name: str, cells: pd.Series, notes: list[str]) -> Guess:
     return Guess(name, attribute, f"{count:,} different values", tuple(notes))
 
 
+def _some(values: Sequence[Any]) -> str:
+    return ", ".join(short(value) for value in values[:_SHOWN]) + (", …" if len(values) > _SHOWN else "")
+
+
+def _why_labels(texts: list[str]) -> str:
+    """What keeps texts that all read as numbers from being taken for numbers, and what to do about it."""
+    marks = decimal_marks(texts)
+    with_comma, with_mark = ([text for text in sorted(texts) if set(text) & set(signs)] for signs in (",", ",."))
+    if with_mark and marks == ".,":
+        either = with_mark[0].replace(",", "").replace(".", ""), with_mark[0].replace(",", ".")
+        return f", but {with_mark[0]!r} can mean {either[0]} or {either[1]}: read as text; write it as one of these"
+    if with_comma and not marks:
+        return f", some with a decimal comma ({with_comma[0]!r}), some with a point: read as text; write points in all"
+    if with_comma and marks == ",":
+        return (
+            f" with decimal commas, such as {with_comma[0]!r}, or like two codes in a cell: read as text; "
+            "write decimal points if they are numbers"
+        )
+    if with_comma:
+        return f" with commas between thousands, such as {with_comma[0]!r}: read as text; leave the commas out"
+    digits = [text.lstrip("+-") for text in texts]
+    if any(len(text) > 1 and text[0] == "0" and text.isdigit() for text in digits):
+        return ", but some begin with 0: read as labels"
+    if any(len(text) > MOST_DIGITS for text in digits):
+        return f", but some have more than {MOST_DIGITS} digits: read as labels"
+    return ", but the table holds them as text: read as labels"
+
+
+def _differing_by_blanks(distinct: list[Any]) -> list[str]:
+    """A note where two labels are the same but for blanks around them, as a file in quotes or Parquet can hold."""
+    seen: dict[str, str] = {}
+    twins = []
+    for value in distinct:
+        if isinstance(value, str) and seen.setdefault(value.strip(), value) != value:
+            twins.append(f"{seen[value.strip()]!r} and {value!r}")
+    if not twins:
+        return []
+    shown = ", ".join(twins[:_SHOWN]) + (", …" if len(twins) > _SHOWN else "")
+    return [f"values that differ only by blanks around them: {shown}; write them alike in the table if they are one"]
+
+
 def _reads_as_number(value: Any) -> bool:
+    """Whether a cell is a finite number, or a text that is one in some notation, maybe with a decimal comma."""
     if isinstance(value, bool | np.bool_):
         return False
+    if isinstance(value, str) and (not is_number(value.strip()) or "," in value):
+        return is_number(value.strip())
+    return math.isfinite(_rough(value))
+
+
+def _rough(value: Any) -> float:
+    """A float to sort by, a comma read as the decimal one; NaN for what is no number."""
     try:
-        return math.isfinite(float(value))
+        return float(value.replace(",", ".") if isinstance(value, str) else value)
     except (TypeError, ValueError, OverflowError):
-        return False
+        return math.nan
 
 
 def _sort_key(value: Any) -> tuple[float, str]:
-    return (float(value) if _reads_as_number(value) else 0.0), str(value)
+    number = _rough(value) if _reads_as_number(value) else 0.0
+    return (number if math.isfinite(number) else 0.0), value if isinstance(value, str) else short(value)
 
 
 def _dates(cells: pd.Series) -> bool:
@@ -185,7 +258,11 @@ def _dates(cells: pd.Series) -> bool:
     return cells.dtype == object and isinstance(cells.iloc[0], kinds)
 
 
-def _plain(number: Any) -> Any:
-    """A Python int where the number is whole, else a float."""
+def _plain(number: Any) -> float:
+    """A Python int where the number is whole and within 64 bits, else a float."""
     exact = rational(float(number)) if not isinstance(number, Fraction) else number
-    return int(exact) if exact.denominator == 1 else float(exact)
+    return written_out(int(exact)) if exact.denominator == 1 else float(exact)
+
+
+def _text(number: Fraction) -> str:
+    return short(_plain(number))

@@ -78,7 +78,84 @@ def test_mixed_cells_and_empty_ones_are_pointed_at():
     frame = bf.read_table(io.StringIO("a,b\n1,x\n?,y\n3,\n"))
     a, b = guess(frame)
     assert "mixed: 2 different numbers, but also '?'" in a.notes
-    assert "1 empty cell: such rows cannot be read" in b.notes
+    assert "1 empty cell: its row cannot be read" in b.notes
+
+
+@pytest.mark.parametrize(
+    ("cells", "note"),
+    [
+        (["1", "inf", "-inf"], "mixed: 1 number, but also 'inf', '-inf'"),
+        (["1", "2", "x"], "mixed: 2 different numbers, but also 'x'"),
+        (["1,57", "1,86", "?"], "mixed: 2 different numbers, but also '?'"),
+        ([None, "a", "b"], "1 empty cell: its row cannot be read"),
+        ([None, None, "a", "b"], "2 empty cells: such rows cannot be read"),
+    ],
+)
+def test_notes_count_one_as_one(cells, note):
+    assert note in of(cells).notes
+
+
+@pytest.mark.parametrize(
+    ("file", "says"),
+    [
+        ('a,b\n"1,3",x\n"2,4",y\n"1,4",x\n', "with decimal commas, such as '1,3', or like two codes in a cell"),
+        ('a,b\n"1,234",x\n"2,500",y\n900,x\n', "but '1,234' can mean 1234 or 1.234: read as text"),
+        ("a;b\n1.234;x\n2.500;y\n900;x\n", "but '1.234' can mean 1234 or 1.234: read as text"),
+        ("a\tb\n1,5\tx\n2.5\ty\n1\tx\n", "some with a decimal comma ('1,5'), some with a point"),
+        ("a,b\n01234,x\n99999,y\n10000,x\n", "but some begin with 0: read as labels"),
+        ("a,b\n99999999999999999999,x\n2,y\n1,x\n", "but some have more than 15 digits: read as labels"),
+    ],
+)
+def test_numbers_left_as_text_are_never_so_in_silence(file, says):
+    found = guess(bf.read_table(io.StringIO(file)))[0]
+    assert found.attribute.kind == "categorical"
+    assert any(note.startswith("these look like numbers") and says in note for note in found.notes)
+
+
+@pytest.mark.parametrize("cells", [["1.5", "2.5"], ["1,57", "1,60"], ["1,200.50", "3"], ["1,200", "3"]])
+def test_numbers_that_a_table_holds_as_text_are_pointed_at(cells):
+    assert of(cells).notes[0].startswith("these look like numbers")
+
+
+def test_labels_that_differ_only_by_blanks_are_pointed_at():
+    """A file of text has none, once read; a Parquet file or a frame may."""
+    assert of(["a", " a", "b"]).notes[0].startswith("values that differ only by blanks around them: 'a' and ' a'")
+    assert not of(["a", "b", "a b"]).notes
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize(
+    ("cells", "reason"),
+    [
+        ([1e308, -1e308, 1e300], "low -1e308 and high 1e308 are further apart than a float can tell"),
+        ([0, 3, 1.797e308], "they reach the largest float"),
+        ([0, 5e-324, 1e-323], "they are closer together than floats can tell"),
+        ([1, "1", 2], "1 and '1' read the same in a file"),
+        ([10**5000, 1, 2], "a whole number of about 5001 digits cannot be a value"),
+    ],
+)
+def test_a_column_that_nothing_holds_is_left_out_and_the_others_stay(cells, reason):
+    frame = pd.DataFrame({"x": pd.Series(cells), "y": ["a", "b", "a"]})
+    x, y = guess(frame)
+    assert x.attribute is None
+    assert not x.included
+    assert reason in x.reason
+    assert y.included
+    assert guessed_domain([x, y]).names == ("y",)
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("cells", [[0, 1e300, 1e299], [0, 1e-10, 2e-10], [1e308, -1e308], [1, 1e20, 3e20]])
+def test_huge_and_tiny_numbers_are_guessed_and_written_short(cells):
+    found = of(cells)
+    assert (bf.Domain([found.attribute]).encode(pd.DataFrame({"x": cells}), unknown="clip") >= 0).all()
+    shown = [*found.notes, *map(str, found.attribute.values)]
+    assert not any(digits.isdigit() and len(digits) > 16 for text in shown for digits in text.split())
+
+
+@pytest.mark.parametrize("cells", [[1], [4, 4, 4], [1, 2]])
+def test_a_column_of_counts_is_one_however_few_they_differ(cells):
+    assert of(cells, "count").reason == "how often each row occurs"
 
 
 def test_a_blank_header_gets_a_name_and_a_note():
