@@ -496,12 +496,14 @@ def plane_edges(policy: Policy, plane: Plane, nearest: np.ndarray) -> tuple[Plan
 class Walk:
     """A record moved along one attribute, all else fixed: its vote at every value, and how far it is from the start.
 
-    ``hard`` and ``soft`` are votes (values, m); ``hard_change`` and ``soft_change`` (values,) are L2 distances to the
-    vote at ``start``, a code; ``ceiling`` (values,) is √2 tanh(d/2τ) at distance d from the start, which the soft
-    change cannot pass; ``joined`` (values,) marks the policy's neighbours of the start.
+    ``kind`` is the attribute's: a category's values may be numbers too. ``hard`` and ``soft`` are votes (values, m);
+    ``hard_change`` and ``soft_change`` (values,) are L2 distances to the vote at ``start``, a code; ``ceiling``
+    (values,) is √2 tanh(d/2τ) at distance d from the start, which the soft change cannot pass; ``joined`` (values,)
+    marks the policy's neighbours of the start.
     """
 
     attribute: str
+    kind: str
     values: tuple[Any, ...]
     start: int
     hard: np.ndarray
@@ -534,7 +536,7 @@ def walk(policy: Policy, record: Codes, attribute: str, candidates: Codes, tau: 
     distances = domain.distance(records, record[None, :])[:, 0]
     rule = policy.rules.get(attribute)
     return Walk(
-        attribute, values, start, hard_votes, soft_votes,
+        attribute, domain[attribute].kind, values, start, hard_votes, soft_votes,
         np.linalg.norm(hard_votes - hard_votes[start], axis=1),
         np.linalg.norm(soft_votes - soft_votes[start], axis=1),
         np.array([SQRT2 * shift_ratio(distance, soft.tau) for distance in distances]),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import html
 import math
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import altair as alt
@@ -24,6 +27,11 @@ _BINS = 70
 _BARS = 6
 # More than a chart has pixels; thrice as many rows are what Altair takes.
 _MOST_WALKED, _MOST_TURNS = 1500, 35
+_MOST_TICKS = 10
+# Where the rules at a walk's two ends begin, in pixels from the top: below their names.
+_UNDER_NAMES = 28
+# Votes are computed in doubles: a change or a share that is less than this away from none or all is none or all.
+_ROUNDING = 1e-12
 _GROUND = {"light": (255, 255, 255), "dark": (16, 23, 31)}
 
 
@@ -34,6 +42,11 @@ def percent(share: float) -> str:
     if 0.999 < share < 1:
         return "more than 99.9 %"
     return f"{100 * share:.1f} %"
+
+
+def settled(value: float) -> float:
+    """A computed change or share without what rounding left of it: 0 next to 0, 1 next to 1. Never for counts."""
+    return next((float(whole) for whole in (0, 1) if abs(value - whole) < _ROUNDING), value)
 
 
 def _layered(layers: list[Any], heading: alt.TitleParams, height: int) -> alt.LayerChart:
@@ -49,10 +62,12 @@ def crossings_text(found: Crossings) -> str:
     if not found.total:
         return "The policy has no edges: nothing to cross, nothing to protect."
     if found.example is None:
-        none = f"None of the {found.total:,} edges crosses"
+        none = "The only edge does not cross" if found.total == 1 else f"None of the {found.total:,} edges crosses"
         return f"{none}: on these candidates the policy saves the hard vote all its noise."
+    if found.total == 1:
+        return f"The only edge crosses, and one is enough: {found.example}."
     return (
-        f"{found.crossing:,} of {found.total:,} {'edge crosses' if found.crossing == 1 else 'edges cross'} "
+        f"{found.crossing:,} of {words.counted(found.total, 'edge')} {'crosses' if found.crossing == 1 else 'cross'} "
         f"({percent(found.share)}); one is enough: {found.example}."
     )
 
@@ -65,10 +80,11 @@ def plane_text(policy: Policy, plane: Plane, nearest: np.ndarray, m: int) -> str
     shares = [edges.share for edges in plane_edges(policy, plane, nearest)]
     crossing, total = (sum(share[i] for share in shares) for i in (0, 1))
     owners = len(np.unique(nearest))
-    own = f"{owners} of {m} candidates {'owns' if owners == 1 else 'own'} a region"
+    own = f"{owners:,} of {words.counted(m, 'candidate')} {'owns' if owners == 1 else 'own'} a region"
     if not total:
         return f"No policy edge runs on this slice; {own}"
-    return f"{crossing:,} of {total:,} edges on this slice cross a boundary ({percent(crossing / total)}); {own}"
+    edges_cross = f"{words.counted(total, 'edge')} on this slice {'crosses' if crossing == 1 else 'cross'}"
+    return f"{crossing:,} of {edges_cross} a boundary ({percent(crossing / total)}); {own}"
 
 
 def plane_colours(plane: Plane, candidates: Codes, nearest: np.ndarray, tau: float | None, theme: str) -> np.ndarray:
@@ -81,6 +97,11 @@ def plane_colours(plane: Plane, candidates: Codes, nearest: np.ndarray, tau: flo
     own = hues * strength + ground * (1 - strength)
     shown = own[nearest] if tau is None else mix(plane, candidates, tau) @ own
     return np.rint(shown).astype(np.uint8)
+
+
+def _as_is(text: object) -> str:
+    """Text of the user's own making for Plotly, which reads tags and, between dollars, formulas."""
+    return html.escape(str(text)).replace("$", "&#36;")
 
 
 def _rgb(colour: str) -> tuple[int, int, int]:
@@ -96,9 +117,10 @@ def plane_figure(
     nearest = regions(plane, candidates)
     across, down = plane.domain[plane.across], plane.domain[plane.down]
     text = "#16212C" if theme == "light" else "#E8EEF4"
-    column_names, row_names = [str(v) for v in across.values], [str(v) for v in down.values]
+    column_names, row_names = [_as_is(v) for v in across.values], [_as_is(v) for v in down.values]
+    across_name, down_name = _as_is(plane.across), _as_is(plane.down)
     hover = [
-        [f"{plane.across} {x}, {plane.down} {y}<br>nearest: #{nearest[j, i] + 1}" for i, x in enumerate(column_names)]
+        [f"{across_name} {x}, {down_name} {y}<br>nearest: #{nearest[j, i] + 1}" for i, x in enumerate(column_names)]
         for j, y in enumerate(row_names)
     ]
     image = go.Image(z=plane_colours(plane, candidates, nearest, tau, theme), hovertext=hover, hoverinfo="text")
@@ -120,7 +142,7 @@ def plane_figure(
         x=[plane.record[column]], y=[plane.record[row]], mode="markers", name="the record", hoverinfo="skip",
         marker={"symbol": "diamond-open", "size": 13, "color": text, "line": {"width": 2}},
     )  # fmt: skip
-    for axis, names, label in (("xaxis", column_names, plane.across), ("yaxis", row_names, plane.down)):
+    for axis, names, label in (("xaxis", column_names, across_name), ("yaxis", row_names, down_name)):
         every = max(1, math.ceil(len(names) / 12))
         ticks = list(range(0, len(names), every))
         figure.update_layout(
@@ -161,7 +183,7 @@ def owners_text(idle: np.ndarray, copied: np.ndarray, m: int, where: str) -> str
     ``idle`` and ``copied`` are indices, as of ``without_cell`` and ``copies``.
     """
     if not len(idle):
-        return f"Every candidate owns cells {where}."
+        return f"{'The only' if m == 1 else 'Every'} candidate owns cells {where}."
     copy, beaten, parts = len(copied), len(idle) - len(copied), []
     if copy:
         told = "is a copy of an earlier candidate, which wins every tie: it owns"
@@ -183,28 +205,33 @@ def walk_text(walked: Walk, to: int) -> str:
     """The finding of ``walk_chart``: what one walk does to each vote."""
     jumps = "jumps by √2" if walked.hard_change[to] > 0 else "stays"
     said = f"{walked.attribute} {walked.values[walked.start]} → {walked.values[to]}: the hard vote {jumps}"
-    return f"{said}, the soft vote moves by {words.number(walked.soft_change[to])}"
+    softly = settled(walked.soft_change[to])
+    if not softly:
+        return f"{said}, and so does the soft vote" if jumps == "stays" else f"{said}, the soft vote stays"
+    return f"{said}, the soft vote moves by {words.number(softly)}"
 
 
 def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
     """How far each vote has moved, in L2, at every value of a walk; ``bound`` is that of the edges along it."""
-    numeric = all(isinstance(value, int | float) for value in walked.values)
+    numeric = walked.kind == "numeric"
     frame = walk_frame(walked).iloc[_telling(walked, to)]
     order = [*frame["value"]]
     if numeric:
         frame = frame.assign(value=[float(walked.values[code]) for code in frame["code"]])
     kinds = ["hard", "soft", "ceiling"]
     names = {"hard": "hard vote", "soft": "soft vote", "ceiling": "ceiling √2 tanh(d/2τ)"}
-    long = frame.melt(["value", "code", "joined"], kinds, "kind", "change").assign(
+    tidy = frame.melt(["value", "code", "joined"], kinds, "kind", "change").assign(
         vote=lambda rows: rows["kind"].map(names)
     )
     some = f" ({len(frame):,} of {len(walked.values):,} values drawn)" if len(frame) < len(walked.values) else ""
     x: Any = (
-        alt.X("value:Q", title=walked.attribute + some, scale=alt.Scale(zero=False, nice=False))
+        alt.X("value:Q", title=walked.attribute + some, scale=alt.Scale(zero=False, nice=False), axis=_ticks(walked))
         if numeric
         else alt.X("value:N", title=walked.attribute + some, sort=order, axis=alt.Axis(labelAngle=-30, labelLimit=130))
     )
-    y = alt.Y("change:Q", title="change of the vote (L2)", scale=alt.Scale(domain=[0, 1.5]))
+    # Above √2, the most that a vote can change, there is room for the names of the two ends.
+    y_axis = alt.Axis(values=[0, 0.2, 0.4, 0.6, 0.8, 1, 1.2, 1.4])
+    y = alt.Y("change:Q", title="change of the vote (L2)", scale=alt.Scale(domain=[0, 1.75], nice=False), axis=y_axis)
     colour = alt.Color(
         "vote:N",
         scale=alt.Scale(domain=[*names.values()], range=[COLOURS["Hard"], COLOURS["BF-Soft"], QUIET]),
@@ -216,17 +243,19 @@ def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
         alt.Tooltip("change:Q", format=".4f"),
         alt.Tooltip("joined", title="joined to the start by the policy"),
     ]
-    base = alt.Chart(long)
+    base = alt.Chart(tidy)
     layers: list[Any] = []
     if numeric:
         if walked.joined.any():
-            near = frame[frame["joined"] | (frame["code"] == walked.start)]["value"]
-            band = pd.DataFrame({"low": [near.min()], "high": [near.max()], "bound": [bound]})
-            layers.append(
-                alt.Chart(band)
-                .mark_rect(opacity=0.14, color=CALM)
-                .encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"), y=alt.Y("bound:Q"))
-            )
+            runs = _joined_runs(walked).assign(bound=bound)
+            long, lone = runs[runs["low"] < runs["high"]], runs[runs["low"] == runs["high"]]
+            low, top = alt.X("low:Q"), alt.Y("bound:Q")
+            if len(long):
+                shade = alt.Chart(long).mark_rect(opacity=0.14, color=CALM)
+                layers.append(shade.encode(x=low, x2=alt.X2("high:Q"), y=top))
+            if len(lone):
+                shade = alt.Chart(lone).mark_rule(opacity=0.3, color=CALM, strokeWidth=4)
+                layers.append(shade.encode(x=low, y=top, y2=alt.datum(0)))
         hard = base.transform_filter("datum.kind == 'hard'").mark_line(interpolate="step", strokeWidth=2.5)
         soft = base.transform_filter("datum.kind == 'soft'").mark_line(strokeWidth=2.5, point={"size": 12})
         top = base.transform_filter("datum.kind == 'ceiling'").mark_line(strokeWidth=1.5, strokeDash=[5, 4])
@@ -237,17 +266,42 @@ def walk_chart(walked: Walk, to: int, bound: float) -> alt.LayerChart:
     ends = frame[frame["code"].isin([walked.start, to])].assign(
         end=lambda rows: np.where(rows["code"] == walked.start, "start", "here")
     )
-    layers.append(alt.Chart(ends).mark_rule(strokeDash=[2, 3], color=QUIET).encode(x=x))
-    # Two heights, or the names of neighbouring values would cover each other.
-    for end, height in (("start", 0), ("here", 14)):
+    rules = alt.Chart(ends).mark_rule(strokeDash=[2, 3], color=QUIET)
+    layers.append(rules.encode(x=x, y=alt.value(_UNDER_NAMES), y2=alt.value("height")))
+    # One above the other and both above the rules, or a rule would strike through its neighbour's name.
+    for end, code, height in (("start", walked.start, 0), ("here", to, 14)):
         own = alt.Chart(ends[ends["end"] == end])
-        named = own.mark_text(dx=4, align="left", baseline="top", color=QUIET)
+        side: Any = "left" if 2 * code < len(walked.values) else "right"
+        named = own.mark_text(align=side if numeric else "center", baseline="top", color=QUIET)
         layers.append(named.encode(x=x, y=alt.value(height), text=alt.Text("end")))
     edge = f"policy edge of {walked.attribute}"
     detail = f"at most {words.number(bound)} along a {edge}" if bound else f"no {edge} moves a vote"
     if numeric and walked.joined.any():
         detail += "; shaded: joined to the start"
     return _layered(layers, title(walk_text(walked, to), detail, width=52), 400)
+
+
+def _ticks(walked: Walk) -> alt.Axis:
+    """An axis of a numeric attribute with ticks at values that the domain holds, round ones where it has such."""
+    count = len(walked.values)
+    low, second = (Fraction(str(walked.values[min(code, count - 1)])) for code in (0, 1))
+    steps_from_zero = low / ((second - low) or 1)
+    nice = (digit * 10**power for power in range(9) for digit in (1, 2, 5))
+    every = next(width for width in nice if count <= width * _MOST_TICKS)
+    first = int(-steps_from_zero % every) if steps_from_zero.denominator == 1 else 0
+    shown = walked.values[first::every] or walked.values[:1]
+    decimals = max(-int(Decimal(str(value)).normalize().as_tuple().exponent) for value in shown)
+    return alt.Axis(values=[*map(float, shown)], format=f".{max(decimals, 0)}f")
+
+
+def _joined_runs(walked: Walk) -> pd.DataFrame:
+    """The values that the policy joins to the start, and the start beside them, as runs without a gap: low, high."""
+    codes = np.flatnonzero(walked.joined | (np.arange(len(walked.values)) == walked.start))
+    breaks = np.flatnonzero(np.diff(codes) > 1) + 1
+    runs = [run for run in np.split(codes, breaks) if walked.joined[run].any()]
+    some = runs[:: math.ceil(len(runs) / _MOST_WALKED)]
+    ends = [(float(walked.values[run[0]]), float(walked.values[run[-1]])) for run in some]
+    return pd.DataFrame(ends, columns=["low", "high"])
 
 
 def _telling(walked: Walk, to: int) -> np.ndarray:
@@ -277,9 +331,10 @@ def walk_votes(walked: Walk, to: int) -> pd.DataFrame:
 def walk_votes_text(walked: Walk, to: int) -> str:
     """The finding of ``walk_votes_chart``: whom the hard vote leaves, and what the soft vote keeps in common."""
     first, then = int(walked.hard[walked.start].argmax()), int(walked.hard[to].argmax())
-    common = float(np.minimum(walked.soft[walked.start], walked.soft[to]).sum())
+    common = settled(float(np.minimum(walked.soft[walked.start], walked.soft[to]).sum()))
     hard = f"stays with #{first + 1}" if first == then else f"goes from #{first + 1} to #{then + 1}"
-    return f"The hard vote {hard}; {percent(common)} of the soft vote stays where it was"
+    share = "nothing" if not common else "all" if common == 1 else percent(common)
+    return f"The hard vote {hard}; {share} of the soft vote stays where it was"
 
 
 def walk_votes_chart(walked: Walk, to: int) -> alt.Chart:
@@ -313,27 +368,35 @@ def walk_votes_chart(walked: Walk, to: int) -> alt.Chart:
 # --- every edge ------------------------------------------------------------------------------------------------------
 
 
-def changes_text(changes: EdgeChanges) -> str:
-    """The finding of ``changes_chart``: how often the hard vote jumps, and the most that the soft one moves."""
-    total = changes.counts.sum()
+def changes_text(changes: EdgeChanges, bound: float | None = None) -> str:
+    """The finding of ``changes_chart``: how often the hard vote jumps, and the most that the soft one moves.
+
+    Of a sample it says only what the sample showed, beside the ``bound`` that holds for every edge, where given.
+    """
+    total, jumping = changes.counts.sum(), changes.counts[1].sum()
     if not total:
         return "The policy has no edges"
-    share = changes.counts[1].sum() / total
-    return (
-        f"The hard vote jumps by √2 on {percent(share)} of the edges; the soft vote never moves more than "
-        f"{words.number(float(np.nanmax(changes.most)))}"
-    )
+    share, most = percent(jumping / total), settled(float(np.nanmax(changes.most)))
+    if not changes.exact:
+        hard = f"jumps by √2 on {share} of them" if jumping else "does not jump"
+        soft = f"moves at most {words.number(most)}" if most else "does not move"
+        beside = f" (bound {words.number(bound)})" if bound is not None else ""
+        looked_at = words.counted(changes.looked_at, "edge")
+        return f"In a sample of {looked_at} the hard vote {hard}; the soft vote {soft}{beside}"
+    on = "the only edge" if changes.total == 1 else f"{share} of the edges"
+    hard = f"jumps by √2 on {on}" if jumping else "never jumps"
+    return f"The hard vote {hard}; the soft vote never moves{f' more than {words.number(most)}' if most else ''}"
 
 
 def changes_detail(changes: EdgeChanges) -> str:
     """What ``changes_chart`` covers and its typical values, in a line."""
     middles = [
-        f"{words.number(changes.quantile(crosses, 0.5))} where the hard vote {'jumps' if crosses else 'stays'}"
+        f"{words.number(settled(changes.quantile(crosses, 0.5)))} where the hard vote {'jumps' if crosses else 'stays'}"
         for crosses in (False, True)
         if changes.counts[int(crosses)].sum()
     ]
     over = (
-        f"all {changes.total:,} policy edges"
+        ("the policy's only edge" if changes.total == 1 else f"all {changes.total:,} policy edges")
         if changes.exact
         else f"{changes.looked_at:,} of {changes.total:,} policy edges, lines drawn at random with seed {changes.seed}"
     )
@@ -411,7 +474,7 @@ def changes_chart(changes: EdgeChanges, bound: float) -> alt.LayerChart:
     named = limit.mark_text(align="left", dx=5, color=QUIET).encode(
         x=alt.X("change:Q"), y=alt.value(8), text=alt.Text("label")
     )
-    heading = title(changes_text(changes), changes_detail(changes))
+    heading = title(changes_text(changes, bound), changes_detail(changes))
     return _layered([bars, lines, named, stem, head, *labels], heading, 420)
 
 
@@ -427,12 +490,15 @@ def curve_text(curve: pd.DataFrame, tau: float) -> str:
     if floored.any():
         which = "every τ" if floored.all() else f"{floored.sum()} of {len(curve)} τ"
         said = f"Participation's floor of 1 sets the exact sensitivity at {which if len(curve) > 1 else 'the first τ'}"
-        alone = f"{near} a changed value alone moves a vote by at most {words.number(at['values'])}"
+        alone = f"{near} a changed value alone moves a vote by at most {words.number(settled(at['values']))}"
         return f"{said} searched; {alone}"
-    share = curve["exact"] / curve["bound"]
+    share, searched = curve["exact"] / curve["bound"], "every τ" if len(curve) > 1 else "the first τ"
+    if not settled(curve["exact"].max()):
+        return f"No changed value moves a vote on these candidates: the exact sensitivity is 0 at {searched} searched"
     if share.min() > 1 - 1e-6:
-        return f"The exact sensitivity attains the bound at {'every τ' if len(curve) > 1 else 'the first τ'} searched"
-    return f"The exact sensitivity never passes the bound: {near} it is {percent(at['exact'] / at['bound'])} of it"
+        return f"The exact sensitivity attains the bound at {searched} searched"
+    said, reached = "The exact sensitivity never passes the bound", settled(at["exact"] / at["bound"])
+    return f"{said}: {near} it is {f'{percent(reached)} of it' if settled(at['exact']) else '0'}"
 
 
 def curve_chart(curve: pd.DataFrame, bounds: pd.DataFrame, tau: float) -> alt.LayerChart:
