@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,14 +26,16 @@ from bfsoft.crossings import (
 from bfsoft.errors import BFSoftError
 from bfsoft.sensitivity import SQRT2, shift_ratio
 from bfsoft.synthesis import random_candidates
-from bfsoft_explorer import state
+from bfsoft_explorer import state, words
 from bfsoft_explorer.background import Answer
 from bfsoft_explorer.charts import boundaries as charts
 from bfsoft_explorer.drawing import number_field, show_chart
 from bfsoft_explorer.plane._contract import PlaneEdit
 from bfsoft_explorer.plane.streamlit_plane import boundary_plane
 
-VIEW, ANSWERS = "boundaries:view", "boundaries:answers"
+VIEW, VIEWS, ANSWERS = "boundaries:view", "boundaries:views", "boundaries:answers"
+# Sets of drawn candidates, and domains, that a session remembers; a user goes back to the last few.
+MOST_REMEMBERED = 12
 # The most options that a slider of listed values can bear; longer attributes take a typed number or a search box.
 LISTED = 400
 # The exact curve starts by itself where a search per τ is a matter of seconds.
@@ -54,13 +57,12 @@ def fresh_view() -> dict[str, Any]:
     down = max(
         others, key=lambda name: (policy.edge_count(name) > 0, _legible(len(domain[name].values))), default=across
     )
-    # Counted on, not from 0: a control of the domain before must not answer for one of this domain.
-    moved = st.session_state[VIEW]["moved"] + 1 if VIEW in st.session_state else 0
     record = [len(a.values) // 2 if a.kind == "numeric" else 0 for a in domain.attributes]
     return {
         "attributes": domain.attributes, "across": across, "down": down, "record": np.array(record, dtype=np.int64),
-        "source": "random", "many": 100, "seed": scenario.seed, "drawn": None, "method": None, "round": 1,
-        "vote": "hard", "moved": moved, "ends": 0, "section": SECTIONS[0], "along": across, "to": None, "to_from": None,
+        "source": "random", "many": 100, "seed": scenario.seed, "drawn": None, "drawn_before": [], "method": None,
+        "round": 1, "vote": "hard", "moved": 0, "ends": 0, "section": SECTIONS[0], "along": across, "to": None,
+        "to_from": None,
     }  # fmt: skip
 
 
@@ -68,9 +70,24 @@ def _legible(values: int) -> int:
     return values if values <= LISTED else 1
 
 
-if VIEW not in st.session_state or st.session_state[VIEW]["attributes"] != domain.attributes:
-    st.session_state[VIEW] = fresh_view()
-view: dict[str, Any] = st.session_state[VIEW]
+def view_of_domain() -> dict[str, Any]:
+    """The page's view, another one for each domain; that of an earlier domain is as it was left."""
+    present = st.session_state.get(VIEW)
+    if present is not None and present["attributes"] == domain.attributes:
+        return present
+    left: dict[Any, dict[str, Any]] = st.session_state.setdefault(VIEWS, {})
+    found = left.pop(domain.attributes, None) or fresh_view()
+    if present is not None:
+        left[present["attributes"]] = present
+        while len(left) > MOST_REMEMBERED:
+            del left[next(iter(left))]
+        # Counted on, not from 0: a control of the domain before must not answer for one of this domain.
+        found["moved"] = present["moved"] + 1
+    st.session_state[VIEW] = found
+    return found
+
+
+view: dict[str, Any] = view_of_domain()
 state.shown()["boundaries"] = view  # it is changed in place, also by parts of the page that are redrawn alone
 
 
@@ -89,7 +106,7 @@ def kept(widget: Callable[..., Any], label: str, name: str, steady: bool = False
     A ``steady`` one is changed by nothing but itself, and so keeps its key: a new one could come between two quick
     clicks, and bring back what it was made with.
     """
-    key = f"{key_of(name)}:{view['ends']}" if name == "to" else f"boundaries:{name}" if steady else key_of(name)
+    key = f"boundaries:{name}" if steady else key_of(name)
     st.session_state[key] = view[name]
 
     def changed() -> None:
@@ -120,6 +137,20 @@ def candidates_now() -> np.ndarray:
     return random_candidates(domain, view["many"], view["seed"])
 
 
+def draw(candidates: np.ndarray) -> None:
+    """Put other candidates in the place of the drawn ones, which can be brought back."""
+    if view["drawn"] is not None and not np.array_equal(view["drawn"], candidates):
+        view["drawn_before"] = [*view["drawn_before"], view["drawn"]][-MOST_REMEMBERED:]
+    view["drawn"], view["source"] = candidates, "drawn"
+
+
+def bring_back() -> None:
+    """Take the candidates drawn before; the present ones wait as the last of those to come back."""
+    *others, before = view["drawn_before"]
+    view["drawn_before"], view["drawn"] = [view["drawn"], *others], before
+    view["moved"] += 1
+
+
 def choose_source() -> None:
     chosen = st.session_state[key_of("source")]
     if chosen == "drawn" and view["drawn"] is None:
@@ -133,7 +164,7 @@ def draw_anew() -> None:
 
 
 def start_with_one() -> None:
-    view["drawn"] = view["record"][None, :].copy()
+    draw(view["record"][None, :].copy())
 
 
 def attain() -> None:
@@ -145,7 +176,8 @@ def attain() -> None:
         return
     widest = policy.widest_edge
     assert widest is not None
-    view.update({"drawn": pair, "source": "drawn", "record": pair[0].copy(), "along": widest.attribute})
+    draw(pair)
+    view.update({"record": pair[0].copy(), "along": widest.attribute})
     if widest.attribute not in (view["across"], view["down"]):
         view["across"] = widest.attribute
     view["moved"] += 1
@@ -156,7 +188,10 @@ def take(edit: PlaneEdit) -> None:
         view["moved"] += 1
     view["record"], view["vote"] = edit.record, edit.vote
     if edit.candidates is not None:
-        view["drawn"], view["source"] = edit.candidates, "drawn"
+        if view["source"] == "drawn":
+            view["drawn"] = edit.candidates  # one more step of the same drawing
+        else:
+            draw(edit.candidates)
     changes: dict[str, Any] = {"tau": edit.tau} if edit.tau != state.scenario().tau else {}
     if edit.policy != state.scenario().policy:
         changes["policy"] = edit.policy
@@ -181,11 +216,17 @@ def candidate_controls() -> None:
     elif view["source"] == "drawn":
         if len(names) > 1:
             st.caption(
-                "On the plane choose *Add candidates*, then click. Drag one to move it; double-click removes it."
+                "On the plane choose *Add candidates*, then click. Drag one to move it; double-click removes it. "
+                "*Move the record* leaves them where they are."
             )
         st.button("Start with one", icon=":material/ink_eraser:", on_click=start_with_one, width="stretch",
             help="Clears all candidates but one at the record: add more where you like.",
         )  # fmt: skip
+        if view["drawn_before"]:
+            number = words.counted(len(view["drawn_before"][-1]), "candidate")
+            st.button(f"Bring back the {number} drawn before", icon=":material/undo:", on_click=bring_back,
+                width="stretch", help="The present ones are kept, and can be brought back in the same way.",
+            )  # fmt: skip
     else:
         found = rounds_of_synthesis()
         if not found:
@@ -218,39 +259,57 @@ def axis_controls() -> None:
         st.selectbox(label, names, key=key_of(axis), on_change=choose_axis, args=(axis, other))
 
 
-def set_code(name: str) -> None:
-    given = st.session_state[key_of(f"record:{name}")]
-    attribute = domain[name]
-    if given is None:
-        return
-    record = view["record"].copy()
-    if attribute.kind == "numeric" and len(attribute.values) > LISTED:
-        encoded = attribute.encode(pd.Series([given]), "clip")
-        record[domain.position(name)] = int(encoded[0])
-    else:
-        record[domain.position(name)] = given
-    view["record"] = record
+# A field's label is read as Markdown; the notice that refuses a number, which begins with it, is not.
+_READ_AS_WRITTEN = SimpleNamespace(number_input=lambda label, **options: st.number_input(words.plain(label), **options))
 
 
-def record_control(name: str) -> None:
-    attribute, key = domain[name], key_of(f"record:{name}")
-    code, values = int(view["record"][domain.position(name)]), attribute.values
-    label = f"{name} · on the plane" if name in (view["across"], view["down"]) and len(names) > 1 else name
-    options: dict[str, Any] = {"key": key, "on_change": set_code, "args": (name,)}
-    if len(values) == 1:
-        st.caption(f"{name}: always {values[0]}")
-    elif attribute.kind == "numeric" and len(values) > LISTED:
+def value_control(label: str, name: str, key: str, code: int, then: Callable[[int], None]) -> None:
+    """Shows a value of an attribute, in its own units, and tells ``then`` the code of another that is chosen."""
+    attribute, values = domain[name], domain[name].values
+
+    def chosen() -> None:
+        if st.session_state[key] is not None:
+            then(st.session_state[key])
+
+    def typed() -> None:
+        given = st.session_state[key]
+        if given is None:
+            return
+        nearest = int(attribute.encode(pd.Series([given]), "clip")[0])
+        if abs(values[nearest] - given) > 1e-9 * attribute.step:
+            apart = f"{name} has no value {given}: its values lie {attribute.step} apart"
+            state.notify(f"{apart}. The nearest, {values[nearest]}, is taken.")
+        then(nearest)
+
+    if attribute.kind == "numeric" and len(values) > LISTED:
         whole = all(isinstance(bound, int) for bound in (attribute.low, attribute.high, attribute.step))
         number: Callable[[Any], Any] = int if whole else float
         st.session_state[key] = number(values[code])
         number_field(
-            label, min_value=number(attribute.low), max_value=number(attribute.high), step=number(attribute.step),
-            **options,
+            label, _READ_AS_WRITTEN, key=key, on_change=typed, min_value=number(attribute.low),
+            max_value=number(attribute.high), step=number(attribute.step),
         )  # fmt: skip
     else:
         st.session_state[key] = code
-        widget = st.select_slider if attribute.kind == "numeric" else st.selectbox
-        widget(label, options=range(len(values)), format_func=lambda each: str(values[each]), **options)
+        # A slider's values are read as Markdown, a list's are not; numbers are the same in both.
+        options: dict[str, Any] = {"key": key, "on_change": chosen, "options": range(len(values))}
+        widget: Any = st.select_slider if attribute.kind == "numeric" else st.selectbox
+        widget(words.plain(label), format_func=lambda each: str(values[each]), **options)
+
+
+def record_control(name: str) -> None:
+    values, position = domain[name].values, domain.position(name)
+
+    def put(code: int) -> None:
+        record = view["record"].copy()
+        record[position] = code
+        view["record"] = record
+
+    if len(values) == 1:
+        st.caption(words.plain(f"{name}: always {values[0]}"))
+        return
+    label = f"{name} · on the plane" if name in (view["across"], view["down"]) and len(names) > 1 else name
+    value_control(label, name, key_of(f"record:{name}"), int(view["record"][position]), put)
 
 
 def record_controls() -> None:
@@ -299,7 +358,7 @@ def unfinished(name: str, answer: Answer, what: str) -> bool:
     if answer.running:
         show_progress(name, answer, what)
     elif answer.failure:
-        st.info(answer.failure, icon=":material/info:")
+        st.info(words.plain(answer.failure), icon=":material/info:")
     elif answer.stopped:
         st.caption(f"{what}: stopped.")
         if st.button("Start again", key=f"boundaries:again:{name}"):
@@ -331,10 +390,11 @@ def count(watch: Any, _: list[Any]) -> Any:
 def whole_domain(answer: Answer | None) -> None:
     if answer is not None and not unfinished("crossings", answer, "Counting crossings in the whole domain"):
         found = answer.result
-        st.markdown(f"**In the whole domain** {charts.crossings_text(found)}")
+        said = charts.crossings_text(found)
+        st.markdown(f"**In the whole domain** {words.plain(said[0].lower() + said[1:])}")
         split = [f"{name} {share.crossing:,} of {share.total:,}" for name, share in found.by_attribute.items()]
         if len(split) > 1:
-            st.caption("By attribute: " + " · ".join(split))
+            st.caption(words.plain("By attribute: " + " · ".join(split)))
 
 
 # --- sections --------------------------------------------------------------------------------------------------------
@@ -351,6 +411,10 @@ def telling_end(walked: Walk) -> int:
     return walked.start + 1 if walked.start + 1 < len(codes) else walked.start - 1
 
 
+def end_at(code: int) -> None:
+    view["to"] = code
+
+
 def the_walk(_: Answer | None) -> None:
     row = st.columns([1, 2.2], gap="large")
     if view["along"] not in names:
@@ -362,12 +426,13 @@ def the_walk(_: Answer | None) -> None:
     attribute = domain[view["along"]]
     start, last = int(view["record"][domain.position(view["along"])]), len(attribute.values) - 1
     if last == 0:
-        st.info(f"{view['along']} has one value, {attribute.values[0]}: there is nowhere to walk to.")
+        only = f"{view['along']} has one value, {attribute.values[0]}"
+        st.info(words.plain(f"{only}: there is nowhere to walk to."))
         return
     try:
         walked = walk(policy, view["record"], view["along"], candidates, tau)
     except BFSoftError as error:
-        st.info(str(error), icon=":material/info:")
+        st.info(words.plain(str(error)), icon=":material/info:")
         return
     # An end that was chosen belongs to this start; another start gets the end that tells most.
     begun = (view["along"], view["record"].tobytes(), candidates.tobytes())
@@ -375,20 +440,12 @@ def the_walk(_: Answer | None) -> None:
         view["to"], view["to_from"] = telling_end(walked), begun
         view["ends"] += 1
     with row[1]:
-        if last < LISTED:
-            kept(
-                st.select_slider, f"from {attribute.values[start]} to", "to", options=range(last + 1),
-                format_func=lambda code: str(attribute.values[code]),
-            )  # fmt: skip
-        else:
-            kept(
-                number_field,
-                f"from {attribute.values[start]} to value number",
-                "to",
-                min_value=0,
-                max_value=last,
-                step=1,
-            )
+        start_value = attribute.values[start]
+        value_control(f"from {start_value} to", attribute.name, f"{key_of('to')}:{view['ends']}", view["to"], end_at)
+        # This part of the page is redrawn alone, so what its own control told would wait for the next whole run.
+        notice = state.take_notice()
+        if notice:
+            st.caption(f":material/info: {words.plain(notice)}")
     change, bars = st.columns([1.25, 1], gap="large")
     own_bound = SQRT2 * shift_ratio(policy.reaches[view["along"]], tau)
     show_chart(change, charts.walk_chart(walked, view["to"], own_bound), charts.walk_text(walked, view["to"]))
@@ -399,7 +456,8 @@ def every_edge(answer: Answer | None) -> None:
     if answer is None:
         st.info("The policy has no edges, so no protected substitution changes anything. Draw one on the Policy page.")
     elif not unfinished("changes", answer, "Changing the vote along every policy edge"):
-        show_chart(st, charts.changes_chart(answer.result, edge_bound), charts.changes_text(answer.result))
+        changes = answer.result
+        show_chart(st, charts.changes_chart(changes, edge_bound), charts.changes_text(changes, edge_bound))
 
 
 def ask_every_edge() -> Answer | None:
@@ -447,7 +505,8 @@ def exact_curve(answer: Answer | None) -> None:
     if answer is None:
         wanted = st.button(
             "Search the exact sensitivity", icon=":material/search:", key="boundaries:begin",
-            help=f"Walks {domain.size:,} records for each of {len(TAUS)} temperatures; it can be stopped at any time.",
+            help=f"Walks {words.counted(domain.size, 'record')} for each of {len(TAUS)} temperatures; it can be "
+            "stopped at any time.",
         )  # fmt: skip
         if wanted:
             st.session_state["boundaries:begun"] = asked()
@@ -509,15 +568,15 @@ shown = None
 with right:
     if len(names) < 2:
         st.info(
-            f"A plane needs two attributes, and this domain has only {names[0]}. The walk and the counts below need "
-            "just one.", icon=":material/info:",
+            f"A plane needs two attributes, and this domain has only {words.plain(names[0])}. The walk and the counts "
+            "below need just one.", icon=":material/info:",
         )  # fmt: skip
     else:
         try:
             shown = plane(domain, view["across"], view["down"], view["record"])
             nearest = regions(shown, candidates)
         except BFSoftError as error:
-            st.info(str(error), icon=":material/info:")
+            st.info(words.plain(str(error)), icon=":material/info:")
     if shown is not None:
         boundary_plane(
             policy, shown, candidates, tau=tau, vote=view["vote"], key="boundaries:plane", on_change=take,

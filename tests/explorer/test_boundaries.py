@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,45 @@ def test_the_sentence_of_the_whole_domain_holds_its_counts(small: bf.Policy, can
     assert "no edges" in charts.crossings_text(crossings(nothing, candidates))
 
 
+def test_one_edge_and_one_candidate_are_spoken_of_as_one() -> None:
+    domain = bf.Domain([bf.Categorical("c", ["a", "b"]), bf.Numeric("x", 0, 2)])
+    lone = bf.Policy(bf.Domain([bf.Categorical("c", ["a", "b"])]), {"c": bf.Complete()})
+    both, one = np.array([[0], [1]]), np.array([[0]])
+    assert charts.crossings_text(crossings(lone, both)) == "The only edge crosses, and one is enough: c a → b."
+    assert charts.crossings_text(crossings(lone, one)).startswith("The only edge does not cross: ")
+    few = bf.Policy(domain, {"c": bf.Complete()})
+    corner = crossings(bf.Policy(domain, {"x": bf.Edges([(0, 1)])}), np.array([[0, 0], [0, 1], [1, 0]]))
+    assert (corner.crossing, corner.total) == (1, 2)
+    assert charts.crossings_text(corner).startswith("1 of 2 edges crosses (50.0 %)")
+    shown = plane(domain, "x", "c")
+    told = charts.plane_text(few, shown, regions(shown, np.array([[0, 0]])), 1)
+    assert told == "0 of 3 edges on this slice cross a boundary (0.0 %); 1 of 1 candidate owns a region"
+    changes = edge_changes(lone, one, 0.03)
+    assert charts.changes_text(changes) == "The hard vote never jumps; the soft vote never moves"
+    assert charts.changes_detail(changes) == "the policy's only edge; typical soft change: 0 where the hard vote stays"
+    assert "on the only edge" in charts.changes_text(edge_changes(lone, both, 0.03))
+    assert charts.owners_text(np.array([]), np.array([]), 1, "here") == "The only candidate owns cells here."
+
+
+def test_what_rounding_leaves_is_told_as_nothing_or_all(small: bf.Policy, candidates: np.ndarray) -> None:
+    assert [charts.settled(value) for value in (4e-16, 1 - 4e-16, 1e-9, 0.5)] == [0, 1, 1e-9, 0.5]
+    one = candidates[:1]
+    changes = edge_changes(small, one, 0.03)
+    assert charts.changes_text(changes) == "The hard vote never jumps; the soft vote never moves"
+    assert "typical soft change: 0 where" in charts.changes_detail(changes)
+    curve = pd.DataFrame([*sensitivity_curve(small, one, [0.01, 0.1])])
+    assert charts.curve_text(curve, 0.03) == (
+        "No changed value moves a vote on these candidates: the exact sensitivity is 0 at every τ searched"
+    )
+    weightless = bf.Domain([bf.Numeric("x", 0, 9), bf.Numeric("y", 0, 4)], {"x": 0, "y": 1})
+    walked = walk(bf.Policy(weightless, {"x": bf.Threshold(2)}), np.array([3, 2]), "x", candidates[:, :2] % 5, 0.03)
+    assert charts.walk_text(walked, 5) == "x 3 → 5: the hard vote stays, and so does the soft vote"
+    assert charts.walk_votes_text(walked, 5).endswith("; all of the soft vote stays where it was")
+    domain = bf.Domain([bf.Numeric("x", 0, 1)])
+    apart = walk(bf.Policy(domain, {}), np.array([0]), "x", np.array([[0], [1]]), 0.01)
+    assert charts.walk_votes_text(apart, 1).endswith("; nothing of the soft vote stays where it was")
+
+
 @pytest.mark.parametrize(("share", "said"), [(0, "0.0 %"), (1e-9, "less than 0.1 %"), (0.5, "50.0 %"), (1, "100.0 %")])
 def test_a_share_never_claims_none_or_all_for_some(share: float, said: str) -> None:
     assert charts.percent(share) == said
@@ -97,6 +138,15 @@ def test_the_plane_as_a_figure(small: bf.Policy, candidates: np.ndarray, tau: fl
     crossing = sum(each.share.crossing for each in plane_edges(small, shown, nearest))
     assert f"{crossing} of " in figure.layout.title.text
     assert len(edges.x) > 0
+
+
+def test_names_are_not_markup_in_the_figure() -> None:
+    domain = bf.Domain([bf.Numeric("$x$ <b>h</b>", 0, 3), bf.Categorical("c", ["<i>it</i>", "$1$ & $2$"])])
+    figure = charts.plane_figure(bf.Policy(domain, {}), plane(domain, *domain.names), np.array([[1, 1]]))
+    shown = [figure.layout.xaxis.title.text, *figure.layout.yaxis.ticktext, *np.ravel(figure.data[0].hovertext)]
+    for text in shown:
+        assert not re.search(r"[$]|<(?!br>)", text), text
+    assert shown[:3] == ["&#36;x&#36; &lt;b&gt;h&lt;/b&gt;", "&lt;i&gt;it&lt;/i&gt;", "&#36;1&#36; &amp; &#36;2&#36;"]
 
 
 def test_crossing_segments_cover_just_the_crossing_edges(small: bf.Policy, candidates: np.ndarray) -> None:
@@ -142,6 +192,59 @@ def test_the_walk_chart_shows_step_curve_and_ceiling(small: bf.Policy, candidate
     band = next(frame for frame in layers(chart) if "low" in frame)
     start = small.domain["age"].values[walked.start]
     assert (band["low"][0], band["high"][0]) == (max(20, start - 4), min(49, start + 4))
+
+
+def test_only_values_that_are_joined_are_shaded(small: bf.Policy) -> None:
+    domain = bf.Domain([bf.Numeric("age", 20, 60), bf.Numeric("h", 0, 10)])
+
+    def shaded(edges: list[tuple[int, int]]) -> tuple[list[list[float]], list[list[float]]]:
+        policy = bf.Policy(domain, {"age": bf.Edges(edges)})
+        walked = walk(policy, np.array([20, 5]), "age", np.array([[3, 3], [30, 7]]), 0.03)
+        parts = [part[["low", "high"]] for part in layers(charts.walk_chart(walked, 25, 1.0)) if "low" in part]
+        runs = sorted(pd.concat(parts).to_numpy().tolist())
+        return [run for run in runs if run[0] < run[1]], [run for run in runs if run[0] == run[1]]
+
+    assert shaded([(40, 45), (40, 55), (30, 40)]) == ([], [[30, 30], [45, 45], [55, 55]])
+    assert shaded([(39, 40), (40, 42), (40, 43), (40, 60)]) == ([[39, 40], [42, 43]], [[60, 60]])
+
+
+@pytest.mark.parametrize(
+    ("attribute", "ticks", "written"),
+    [
+        (bf.Numeric("x", 0, 7), [*range(8)], ".0f"),
+        (bf.Numeric("x", 17, 90), [*range(20, 91, 10)], ".0f"),
+        (bf.Numeric("x", 5, 35, 10), [5, 15, 25, 35], ".0f"),
+        (bf.Numeric("x", 0.05, 0.35, 0.1), [0.05, 0.15, 0.25, 0.35], ".2f"),
+        (bf.Numeric("x", -0.5, 0.5, 0.05), [-0.5, -0.25, 0, 0.25, 0.5], ".2f"),
+        (bf.Numeric("x", 1000, 5000), [1000, 1500, 2000, 2500, 3000, 3500, 4000, 4500, 5000], ".0f"),
+        (bf.Numeric("x", 3, 3), [3], ".0f"),
+    ],
+)
+def test_the_walks_axis_has_ticks_at_values_alone(attribute: bf.Numeric, ticks: list[float], written: str) -> None:
+    domain = bf.Domain([attribute])
+    walked = walk(bf.Policy(domain, {}), np.array([0]), "x", np.array([[0]]), 0.03)
+    axis = charts.walk_chart(walked, 0, 0.0).to_dict()["layer"][0]["encoding"]["x"]["axis"]
+    assert set(axis["values"]) <= set(map(float, attribute.values))
+    assert (axis["values"], axis["format"]) == (ticks, written)
+
+
+def test_the_ends_of_a_walk_are_named_above_their_rules(small: bf.Policy, candidates: np.ndarray) -> None:
+    walked = walk(small, candidates[0], "age", candidates, 0.03)
+    found = charts.walk_chart(walked, walked.start + 1, 0.4).to_dict()["layer"]
+    rule = next(layer for layer in found if layer["encoding"].get("y2") == {"value": "height"})
+    names = [layer for layer in found if layer["mark"]["type"] == "text"]
+    heights = [layer["encoding"]["y"]["value"] for layer in names]
+    assert len(set(heights)) == 2
+    assert max(heights) + 13 <= rule["encoding"]["y"]["value"]  # a line of text is 13 pixels high
+
+
+def test_categories_that_are_numbers_are_no_scale() -> None:
+    domain = bf.Domain([bf.Categorical("label", [0, 1, 10]), bf.Numeric("x", 0, 9)])
+    policy = bf.Policy(domain, {"label": bf.Complete()})
+    walked = walk(policy, np.array([0, 2]), "label", random_candidates(domain, 5, 0), 0.03)
+    spec = charts.walk_chart(walked, 1, 1.0).to_dict()
+    assert spec["layer"][0]["mark"]["type"] == "bar"
+    assert spec["layer"][0]["encoding"]["x"]["type"] == "nominal"
 
 
 def test_the_walk_along_names_is_bars(small: bf.Policy, candidates: np.ndarray) -> None:
@@ -196,6 +299,12 @@ def test_a_sampled_histogram_says_so(small: bf.Policy, candidates: np.ndarray) -
     said = charts.changes_detail(changes)
     assert f"{changes.looked_at:,} of {changes.total:,}" in said
     assert "seed 4" in said
+    most = f"{np.nanmax(changes.most):.3g}"
+    finding = charts.changes_text(changes, 0.4)
+    assert finding.startswith(f"In a sample of {changes.looked_at:,} edges the hard vote jumps by √2 on ")
+    assert finding.endswith(f"; the soft vote moves at most {most} (bound 0.4)")
+    assert "never" not in finding
+    assert text_of(charts.changes_chart(changes, 0.4)) == finding
 
 
 def test_the_curve_is_the_bound_and_what_was_found(small: bf.Policy, candidates: np.ndarray) -> None:
@@ -301,9 +410,9 @@ def test_an_answer_reports_its_result_failure_and_stop() -> None:
 
 
 def said(app: Any) -> str:
-    """All the text on the page."""
+    """All the text on the page, as it is read: a backslash only keeps the next letter from being markup."""
     parts = [*app.markdown, *app.info, *app.caption, *app.error]
-    return "\n".join(str(each.value) for each in parts)
+    return "\n".join(re.sub(r"\\(\W|_)", r"\1", str(each.value)) for each in parts)
 
 
 def wait(app: Any) -> Any:
@@ -390,7 +499,44 @@ def test_drawn_candidates_begin_with_those_shown_and_can_start_with_one(open_pag
     assert len(view(app)["drawn"]) == 100
     next(button for button in app.button if button.label == "Start with one").click().run()
     assert view(app)["drawn"].tolist() == [view(app)["record"].tolist()]
-    assert "None of" in said(wait(app))
+    assert "**In the whole domain** none of" in said(wait(app))
+
+
+def bring_back(app: Any) -> Any:
+    return next(button for button in app.button if button.label.startswith("Bring back"))
+
+
+def test_what_was_drawn_comes_back_after_other_candidates_took_its_place(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    app.segmented_control(key=key(app, "source")).set_value("drawn").run()
+    assert not any(button.label.startswith("Bring back") for button in app.button)
+    view(app).update({"drawn": np.array([[1, 1, 0], [8, 3, 0], [2, 2, 1], [5, 0, 2]]), "drawn_before": []})
+    mine = view(app)["drawn"].tolist()
+    next(button for button in app.button if button.label == "Start with one").click().run()
+    assert bring_back(app).label == "Bring back the 4 candidates drawn before"
+    app.segmented_control(key=key(app, "section")).set_value("Exact against the bound").run()
+    next(button for button in app.button if button.label.startswith("Place two candidates")).click().run()
+    sets = []
+    for _ in range(3):
+        sets.append(view(app)["drawn"].tolist())
+        bring_back(app).click().run()
+    assert mine in sets
+    assert [*map(len, sets)] == [2, 1, 4]
+    assert view(app)["drawn"].tolist() == sets[0]  # and nothing is lost by bringing back
+    assert not app.exception
+
+
+def test_drawn_candidates_wait_while_another_domain_is_shown(open_page, tiny: str) -> None:
+    app = open_page("boundaries", s=tiny)
+    mine = np.array([[1, 1, 0], [8, 3, 0]])
+    view(app).update({"drawn": mine, "source": "drawn"})
+    first = app.run().session_state["scenario"]
+    app.session_state["scenario"] = bf.load_scenario("xor3")
+    app.run()
+    assert view(app)["source"] == "random"
+    app.session_state["scenario"] = first
+    wait(app.run())
+    assert (view(app)["source"], view(app)["drawn"].tolist()) == ("drawn", mine.tolist())
 
 
 def test_candidates_of_the_last_synthesis(open_page) -> None:
@@ -437,10 +583,65 @@ def test_the_walk_is_held_to_its_own_attributes_bound(open_page) -> None:
         ("y", "no policy edge of y moves a vote"),
     ):
         app.selectbox(key=key(app, "along")).set_value(along).run()
-        specs = [
-            str(each.proto.spec) for name in ("vega_lite_chart", "arrow_vega_lite_chart") for each in app.get(name)
-        ]
-        assert any(told in spec for spec in specs), along
+        drawn = [each for name in ("vega_lite_chart", "arrow_vega_lite_chart") for each in app.get(name)]
+        details = [json.loads(each.proto.spec)["title"]["subtitle"] for each in drawn]
+        assert any(told in (text if isinstance(text, str) else " ".join(text)) for text in details), along
+
+
+def test_the_end_of_a_long_walk_is_asked_in_the_attributes_own_units(open_page) -> None:
+    name = "in_come *n*"
+    link = scenario(bf.Numeric(name, 1000, 9000, 2), bf.Categorical("b", ["x", "y"]), rules={"b": bf.Complete()})
+    app = open_page("boundaries", s=link)
+    app.selectbox(key=key(app, "along")).set_value(name).run()
+    field = app.number_input(key=key(app, "to"))
+    values = share.from_link(link).domain[name].values
+    assert (field.label, field.value, field.step) == ("from 5000 to", values[view(app)["to"]], 2)
+    field.set_value(1246).run()
+    assert values[view(app)["to"]] == 1246
+    app.number_input(key=key(app, "to")).set_value(1249).run()
+    assert app.number_input(key=key(app, "to")).value in (1248, 1250)
+    assert f"{name} has no value 1249: its values lie 2 apart. The nearest, 12" in said(app)
+    record = key(app, f"record:{name}")
+    assert app.number_input(key=record).label == "in\\_come \\*n\\* · on the plane"
+    app.number_input(key=record).set_value(1301).run()
+    assert f"{name} has no value 1301" in said(app)
+    app.number_input(key=record).set_value(10_000).run()
+    assert f"{name} · on the plane: 10000 is too large; the most is 9000." in said(app)
+
+
+def test_a_long_category_is_walked_by_its_names(open_page) -> None:
+    names = [f"v{i}" for i in range(600)]
+    app = open_page("boundaries", s=scenario(bf.Categorical("c", names), bf.Numeric("x", 0, 3)))
+    app.selectbox(key=key(app, "along")).set_value("c").run()
+    app.selectbox(key=key(app, "to")).set_value(77).run()
+    assert view(app)["to"] == 77
+    assert app.selectbox(key=key(app, "to")).label == "from v0 to"
+    assert not app.exception
+
+
+def test_names_and_values_are_read_as_they_are(open_page) -> None:
+    number, letter, values = "a_b*c*_d", "$x$ <b>h</b>", ["$1$ and $2$", "*star*", "_u_"]
+    rules = {number: bf.Threshold(2), letter: bf.Complete()}
+    link = scenario(bf.Numeric(number, 0, 9), bf.Categorical(letter, values), bf.Numeric("#1", 5, 5), rules=rules)
+    app = wait(open_page("boundaries", s=link))
+    app.selectbox(key=key(app, "along")).set_value(letter).run()
+    shown = [each.value for each in (*app.markdown, *app.info, *app.caption)]
+    shown += [each.label for kind in (app.select_slider, app.selectbox, app.number_input) for each in kind]
+    marked = [text for text in shown if re.search(r"(?<!\\)(b\*c|\$x|\*star|\$1|#1)", text)]
+    assert not [text for text in marked if not text.startswith("| Setting")], marked  # the menu's own table
+    read = [re.sub(r"\\(\W|_)", r"\1", text) for text in shown]
+    for text in (f"{number} · on the plane", f"{letter} · on the plane", "#1: always 5", f"from {values[0]} to"):
+        assert text in read
+    assert any(text.startswith(f"By attribute: {number} ") and f"· {letter} " in text for text in read)
+    app.selectbox(key=key(app, "along")).set_value("#1").run()
+    assert "#1 has one value, 5: there is nowhere to walk to." in said(app)
+    assert "\\#1 has one value" in "".join(each.value for each in app.info)
+
+
+def test_the_name_of_an_only_attribute_is_read_as_it_is(open_page) -> None:
+    app = wait(open_page("boundaries", s=scenario(bf.Numeric("$x$ *y*", 0, 9), rules={"$x$ *y*": bf.Threshold(2)})))
+    assert "this domain has only $x$ *y*." in said(app)
+    assert not any("$x$" in each.value for each in (*app.info, *app.markdown, *app.caption))
 
 
 def test_every_edge_and_the_exact_curve(open_page, tiny: str) -> None:
@@ -505,7 +706,7 @@ def test_a_domain_of_one_attribute_is_told_kindly_and_still_walks(open_page) -> 
 
 def test_one_value_attributes_and_an_empty_policy(open_page) -> None:
     app = wait(open_page("boundaries", s=scenario(bf.Numeric("x", 5, 5), bf.Categorical("c", ["only"]))))
-    assert "The policy has no edges" in said(app)
+    assert "**In the whole domain** the policy has no edges" in said(app)
     assert "x: always 5" in said(app)
     assert "nowhere to walk to" in said(app)
     for name in ("Every edge", "Exact against the bound", "The candidates"):
