@@ -22,8 +22,8 @@ from typing import Any, Literal, Protocol
 import numpy as np
 import pandas as pd
 
-from ._words import counted, short, written_out
 from .errors import DataError, DomainError
+from .wording import counted, short, written_out
 
 Codes = np.ndarray
 _SHOWN = 6

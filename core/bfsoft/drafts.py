@@ -17,6 +17,7 @@ from typing import Any
 from .domain import Categorical, Domain, Hierarchical, Numeric, rational
 from .errors import BFSoftError, DomainError
 from .policy import Blocks, Complete, Edges, Policy, Rule, Threshold
+from .wording import written_out
 
 KINDS = ("numeric", "categorical", "hierarchical")
 _MOST_PREFILLED = 500
@@ -366,11 +367,10 @@ def _no_number(text: str) -> str:
 
 
 def _decimal(number: Fraction) -> str:
-    """The shortest text that means exactly this number: 0.2, 17, or 1/3."""
-    if number.denominator == 1:
-        return str(number.numerator)
-    written = float(number)
-    return repr(written) if Fraction(repr(written)) == number else f"{number.numerator}/{number.denominator}"
+    """The shortest text that means exactly this number: 0.2, 17, 1e300, or 1/3."""
+    whole = number.denominator == 1
+    written = repr(written_out(number.numerator) if whole else float(number)).replace("e+", "e")
+    return written if Fraction(written) == number else str(number)
 
 
 def _field(kind: str, message: str) -> str:

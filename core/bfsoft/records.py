@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from ._prefix_tree import PrefixTree, prefix_tree
-from ._words import short
 from .domain import Codes, Domain, as_floats
 from .errors import DataError
+from .wording import short
 
 COUNT = "count"
 

@@ -17,11 +17,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ._words import counted, short, written_out
 from .domain import Categorical, Domain, Numeric, rational
 from .errors import DataError, DomainError
 from .records import COUNT
 from .tables import MOST_DIGITS, decimal_marks, is_number
+from .wording import counted, short, written_out
 
 # Beyond so many grid values a policy is hard to draw and to read; a coarser step is guessed instead.
 _MOST_GRID = 200

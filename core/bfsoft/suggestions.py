@@ -17,6 +17,7 @@ from .domain import Categorical, Domain, Hierarchical, rational
 from .policy import Blocks, Complete, Edges, Policy, Rule, Threshold
 from .sensitivity import equal_noise, sensitivity_bound
 from .votes import Vote
+from .wording import number
 
 # A change that saves less of the noise than this is not worth a reader's time.
 _WORTH = 0.02
@@ -147,7 +148,7 @@ def _narrow(policy: Policy, name: str) -> Iterator[_Move]:
         if within:
             theta = _theta(attribute, within)
             yield (
-                f"θ = {theta} for {name}", f"values of {name} further apart than {theta} are no longer joined directly",
+                f"θ = {number(theta, 6)} for {name}", f"values of {name} further apart than {number(theta, 6)} are no longer joined directly",
                 policy.with_rule(name, Threshold(theta)),
             )  # fmt: skip
 
@@ -274,7 +275,7 @@ def _free(policy: Policy) -> Iterator[tuple[str, str, str, str, Policy]]:
         elif within:
             theta = _theta(attribute, within)
             yield (
-                "protect", name, f"Protect {name} with θ = {theta}", _ALREADY, policy.with_rule(name, Threshold(theta))
+                "protect", name, f"Protect {name} with θ = {number(theta, 6)}", _ALREADY, policy.with_rule(name, Threshold(theta))
             )  # fmt: skip
     for name, rule in policy.rules.items():
         attribute = policy.domain[name]
@@ -284,7 +285,7 @@ def _free(policy: Policy) -> Iterator[tuple[str, str, str, str, Policy]]:
         if within > _widest_steps(policy, name):
             theta = _theta(attribute, within)
             yield (
-                "widen", name, f"θ = {theta} for {name}", _ALREADY, policy.with_rule(name, Threshold(theta))
+                "widen", name, f"θ = {number(theta, 6)} for {name}", _ALREADY, policy.with_rule(name, Threshold(theta))
             )  # fmt: skip
 
 
@@ -300,8 +301,8 @@ def _first_edges(policy: Policy, name: str) -> Iterator[_Move]:
     if steps:
         theta = _theta(attribute, steps)
         yield (
-            f"θ = {theta} for {name}",
-            f"values of {name} up to {theta} apart then hide",
+            f"θ = {number(theta, 6)} for {name}",
+            f"values of {name} up to {number(theta, 6)} apart then hide",
             policy.with_rule(name, Threshold(theta)),
         )
 

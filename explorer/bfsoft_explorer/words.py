@@ -10,27 +10,12 @@ from bfsoft import Budget, Edge, Policy, Scenario, Sensitivity, sensitivity_boun
 from bfsoft.privacy import noise_scale
 from bfsoft.suggestions import Suggestion
 from bfsoft.votes import SoftVote
+from bfsoft.wording import counted as counted
+from bfsoft.wording import number as number
 
 _MOST_NAMED = 6
 # Below this largest share of a vote a temperature is called blunt; from this ratio on, "all" of the hard vote's noise.
 _BLUNT, _ALL = 0.1, 0.9995
-
-
-def number(value: float, digits: int = 3) -> str:
-    """A number to a few significant digits, without an exponent where people read better without."""
-    if value == 0 or not math.isfinite(value):
-        return "0" if value == 0 else "∞"
-    if 1e-4 <= abs(value) < 1e6:
-        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
-        text = f"{value:,.{decimals}f}"
-        return text.rstrip("0").rstrip(".") if "." in text else text
-    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    return f"{float(mantissa):g}e{int(exponent)}"
-
-
-def counted(count: int, noun: str) -> str:
-    """A number of things as people say it: ``1 edge``, ``490 edges``; for nouns that take an s."""
-    return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
 def plain(text: str) -> str:

@@ -45,6 +45,7 @@ def domains(draw) -> bf.Domain:
 
 @given(domains())
 @example(bf.Domain([bf.Categorical("x", ["a\u2028b", "\x85", '"'])]))
+@example(bf.Domain([bf.Numeric("x", 0, 1e300, 1e299), bf.Numeric("y", 0, 2**70, 2**66)]))
 def test_every_domain_comes_back_from_its_text(domain):
     again, problems = check(drafts_of(domain))
     assert problems == []
@@ -68,6 +69,11 @@ def test_any_text_makes_a_domain_or_problems_and_never_an_error(domain, data):
     assert (made is None) == bool(problems)
     assert {problem.key for problem in problems} <= {draft.key for draft in drafts}
     assert drafts[at].summary()
+
+
+def test_huge_numbers_are_written_short():
+    assert AttributeDraft.of(0, bf.Numeric("x", 0, 1e300, 1e299)).summary() == "0 to 1e300 by 1e299"
+    assert AttributeDraft.of(0, bf.Numeric("x", 0, 2**40, 2**38)).summary() == f"0 to {2**40} by {2**38}"
 
 
 def test_an_outline_may_mix_leaves_and_groups_to_any_depth():

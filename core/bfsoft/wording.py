@@ -21,6 +21,22 @@ def counted(count: int, noun: str) -> str:
     return f"{count:,} {noun if count == 1 else noun + 's'}"
 
 
+def number(value: float, digits: int = 3) -> str:
+    """A number to a few significant digits, without an exponent where people read better without.
+
+    >>> number(0.30917), number(12345.6), number(20_000_000), number(1e-5)
+    ('0.309', '12,346', '2e7', '1e-5')
+    """
+    if value == 0 or not math.isfinite(value):
+        return "0" if value == 0 else "∞"
+    if 1e-4 <= abs(value) < 1e6:
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(value))))
+        text = f"{value:,.{decimals}f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
+    mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
+    return f"{float(mantissa):g}e{int(exponent)}"
+
+
 def short(value: Any) -> str:
     """A value as text for an error: ``repr``, but 1e308 for a whole number of more than 64 bits.
 
