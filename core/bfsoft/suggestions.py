@@ -147,8 +147,9 @@ def _narrow(policy: Policy, name: str) -> Iterator[_Move]:
         within = _attained(attribute, min(target, now - 1))
         if within:
             theta = _theta(attribute, within)
+            said = number(theta, 6)
             yield (
-                f"θ = {number(theta, 6)} for {name}", f"values of {name} further apart than {number(theta, 6)} are no longer joined directly",
+                f"θ = {said} for {name}", f"values of {name} further apart than {said} are no longer joined directly",
                 policy.with_rule(name, Threshold(theta)),
             )  # fmt: skip
 
@@ -274,8 +275,9 @@ def _free(policy: Policy) -> Iterator[tuple[str, str, str, str, Policy]]:
             )
         elif within:
             theta = _theta(attribute, within)
+            said = number(theta, 6)
             yield (
-                "protect", name, f"Protect {name} with θ = {number(theta, 6)}", _ALREADY, policy.with_rule(name, Threshold(theta))
+                "protect", name, f"Protect {name} with θ = {said}", _ALREADY, policy.with_rule(name, Threshold(theta))
             )  # fmt: skip
     for name, rule in policy.rules.items():
         attribute = policy.domain[name]
@@ -284,8 +286,9 @@ def _free(policy: Policy) -> Iterator[tuple[str, str, str, str, Policy]]:
         within = _attained(attribute, _steps_within(policy, name, room))
         if within > _widest_steps(policy, name):
             theta = _theta(attribute, within)
+            said = number(theta, 6)
             yield (
-                "widen", name, f"θ = {number(theta, 6)} for {name}", _ALREADY, policy.with_rule(name, Threshold(theta))
+                "widen", name, f"θ = {said} for {name}", _ALREADY, policy.with_rule(name, Threshold(theta))
             )  # fmt: skip
 
 
@@ -300,9 +303,10 @@ def _first_edges(policy: Policy, name: str) -> Iterator[_Move]:
     steps = max(1, attribute.span // 10) if attribute.kind == "numeric" else _attained(attribute, 2)
     if steps:
         theta = _theta(attribute, steps)
+        said = number(theta, 6)
         yield (
-            f"θ = {number(theta, 6)} for {name}",
-            f"values of {name} up to {number(theta, 6)} apart then hide",
+            f"θ = {said} for {name}",
+            f"values of {name} up to {said} apart then hide",
             policy.with_rule(name, Threshold(theta)),
         )
 
