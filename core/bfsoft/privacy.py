@@ -59,7 +59,7 @@ def exact_epsilons(rho: np.ndarray, delta: float) -> np.ndarray:
 
     rho = np.asarray(rho, dtype=float)
     with np.errstate(over="ignore"):
-        epsilon = rho + 2.0 * np.sqrt(rho) * math.sqrt(-math.log(delta))
+        epsilon = np.asarray(rho + 2.0 * np.sqrt(rho) * math.sqrt(-math.log(delta)))  # a single ρ would be no array
     solved = (rho > 0) & (rho <= _SOLVED)
     mu = np.sqrt(2.0 * rho[solved])
     high = epsilon[solved]

@@ -24,8 +24,8 @@ def counted(count: int, noun: str) -> str:
 def number(value: float, digits: int = 3) -> str:
     """A number to a few significant digits, without an exponent where people read better without.
 
-    >>> number(0.30917), number(12345.6), number(20_000_000), number(1e-5)
-    ('0.309', '12,346', '2e7', '1e-5')
+    >>> number(0.30917), number(12345.6), number(20_000_000), number(1e-5), number(1_000_000_001, 12)
+    ('0.309', '12,346', '2e7', '1e-5', '1.000000001e9')
     """
     if value == 0 or not math.isfinite(value):
         return "0" if value == 0 else "∞"
@@ -34,7 +34,7 @@ def number(value: float, digits: int = 3) -> str:
         text = f"{value:,.{decimals}f}"
         return text.rstrip("0").rstrip(".") if "." in text else text
     mantissa, exponent = f"{value:.{digits - 1}e}".split("e")
-    return f"{float(mantissa):g}e{int(exponent)}"
+    return f"{float(mantissa):.{digits}g}e{int(exponent)}"
 
 
 def short(value: Any) -> str:

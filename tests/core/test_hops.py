@@ -43,3 +43,4 @@ def test_many_epsilons_are_those_of_dp_accounting(delta):
 def test_the_ends_of_epsilon():
     assert exact_epsilons(np.array([0.0, np.inf, 1e-30]), 1e-5).tolist()[:2] == [0.0, np.inf]
     assert exact_epsilons(np.array([1e-30]), 1e-5)[0] < 1e-12
+    assert exact_epsilons(np.float64(0.1), 1e-5) == exact_epsilons(np.array([0.1]), 1e-5)[0]

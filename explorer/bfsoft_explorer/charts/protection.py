@@ -67,7 +67,7 @@ class Measure:
             return zcdp
         if self.key == "success":
             return attacker_success(zcdp)
-        return exact_epsilons(zcdp.ravel(), delta).reshape(zcdp.shape)
+        return exact_epsilons(zcdp, delta)
 
     def say(self, value: float) -> str:
         """The number as people read it: ``52.9 %`` or three digits."""
