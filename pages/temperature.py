@@ -60,7 +60,14 @@ def candidates(job: Any) -> tuple[bf.domain.Codes, int, Hashable]:
 
 
 def change(**changes: Any) -> None:
-    state.replace(**changes)
+    """Change the scenario, unless its budget could then not be spent, which a notice says."""
+    try:
+        new = state.scenario().replace(**changes)
+        new.budget.split(new.rounds, new.shares)
+    except BFSoftError as error:
+        state.notify(str(error))
+    else:
+        state.replace(**changes)
 
 
 # ------------------------------------------------------------------ what every part needs
@@ -133,11 +140,16 @@ def choose_candidates() -> None:
 def verdict(found: Drowning, rho: float, votes: float) -> str:
     """Where each vote drowns, in plain words."""
     if found.hard_rho == 0:
-        return "The policy has no edges: no noise is added, and the hard vote loses nothing."
+        why = (
+            "The policy has no edges"
+            if policy.widest_edge is None
+            else "Every joined attribute has weight 0, so votes do not look at it"
+        )
+        return f"{why}: no noise is added, and the hard vote loses nothing."
     total = found.hard_rho / rho * budget.rho
     hard = (
         f"**Noise drowns the hard vote** at any budget below ρ = {words.number(total)}: its σ is then larger than the "
-        f"{words.number(votes)} votes of an average candidate"
+        f"{charts.votes_of(votes)} of an average candidate"
     )
     hard += f" (now ρ = {words.number(budget.rho)}: {'drowned' if found.hard_drowned else 'above water'})."
     if found.smoothed_from is None:
@@ -251,6 +263,15 @@ def take_shares() -> None:
 # ------------------------------------------------------------------ matched noise
 
 
+def why_tau(policy: bf.Policy) -> str:
+    return (
+        "The present τ for this policy; for another reach the least one, since under participation's floor any hotter "
+        "one has that q too."
+        if policy.participation
+        else "The one temperature at which that reach needs this policy's noise."
+    )
+
+
 def show_matched() -> None:
     left, right = st.columns([1.15, 1], gap="large")
     show_chart(left, charts.matched_chart(policy, tau), charts.matched_text(policy, tau))
@@ -262,7 +283,10 @@ def show_matched() -> None:
         )
         points = charts.matched_points(policy, tau)
         if policy.participation:
-            st.info("With participation protected q never falls below 0.707, so pairs below that line gain nothing.")
+            st.info(
+                "With participation protected q never falls below 0.707: in the grey area all pairs need that same "
+                "noise, and a higher temperature only blunts the votes."
+            )
         if points.empty:
             return
         named = {"record": "this policy", "ceiling": "any edge of {}"}
@@ -274,7 +298,7 @@ def show_matched() -> None:
         config: dict[str, Any] = {
             "name": "Reach of",
             "reach": st.column_config.NumberColumn("Reach", format="%.4g"),
-            "tau": st.column_config.NumberColumn("τ for this q", format="%.4g"),
+            "tau": st.column_config.NumberColumn("τ for this q", format="%.4g", help=why_tau(policy)),
         }
         if records is not None and profile is not None:
             at = made("matched", (data, *points["tau"]), held, vote_profile, records, chosen, points["tau"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 
 import altair as alt
@@ -15,13 +16,18 @@ from streamlit.testing.v1 import AppTest
 import bfsoft as bf
 from bfsoft.synthesis import random_candidates
 from bfsoft.temperature import drowning, signal, temperatures, vote_profile
-from bfsoft_explorer import share
+from bfsoft_explorer import share, words
 from bfsoft_explorer.charts import temperature as charts
+from bfsoft_explorer.charts.style import title, wrapped
 from bfsoft_explorer.temperature_dial import dial_data
 
 Open = Callable[..., AppTest]
 STAFF = bf.load_scenario("staff")
 POLICY, BUDGET = STAFF.policy, STAFF.budget
+WEIGHTLESS = bf.Policy(
+    bf.Domain(STAFF.domain.attributes, {name: float(name != "age") for name in STAFF.domain.names}),
+    {"age": bf.Threshold(7)},
+)
 TOGETHER = bf.Policy(STAFF.domain, {**POLICY.rules, "job": bf.Complete()}, participation=True)
 
 
@@ -76,7 +82,11 @@ def test_the_noise_chart_of_adult_draws_the_ceiling_and_says_the_papers_numbers(
 
 
 @pytest.mark.parametrize("tau", [1e-9, 0.03, 1e3])
-@pytest.mark.parametrize("policy", [POLICY, TOGETHER, bf.Policy(STAFF.domain, {})], ids=["near", "together", "empty"])
+@pytest.mark.parametrize(
+    "policy",
+    [POLICY, TOGETHER, bf.Policy(STAFF.domain, {}), bf.Policy(STAFF.domain, {}, True)],
+    ids=["near", "together", "empty", "present"],
+)
 def test_every_chart_stands_at_any_temperature_and_policy(records, policy, tau):
     candidates = random_candidates(STAFF.domain, 20, 0)
     looked_at = vote_profile(records, candidates, [*temperatures(5), tau])
@@ -91,9 +101,9 @@ def test_every_chart_stands_at_any_temperature_and_policy(records, policy, tau):
         charts.rounds_chart(policy, tau, BUDGET, 3),
         charts.matched_chart(policy, tau),
     ):
-        title = title_of(chart)
-        assert title
-        assert "nan" not in title
+        said = title_of(chart)
+        assert said
+        assert "nan" not in said
         assert "NaN" not in json.dumps(chart.to_dict())
 
 
@@ -142,7 +152,128 @@ def test_the_rounds_chart_says_the_range_of_sigma():
     soft = table[table["method"] == "BF-Soft"].sort_values("round")["sigma"].to_numpy()
     assert soft[0] / soft[3] == pytest.approx(2, rel=1e-12)  # a quarter of the budget doubles σ
     assert title_of(chart).startswith("σ runs from")
-    assert charts.rounds_text(POLICY, 0.03, BUDGET, 4, None).startswith("Each of 4 rounds")
+    assert charts.rounds_text(POLICY, 0.03, BUDGET, 4, None).startswith("Each of the 4 rounds adds noise")
+    assert charts.rounds_text(POLICY, 0.03, BUDGET, 1, None).startswith("The one round adds noise")
+
+
+@pytest.mark.parametrize(
+    ("shares", "least", "most"),
+    [
+        ((1, 100, 1), "in round 2", "in rounds 1 and 3"),
+        ((100, 1, 100), "in rounds 1 and 3", "in round 2"),
+        ((1, 2, 3), "in round 3", "in round 1"),
+        ((1, 1, 1, 1, 9), "in round 5", "in 4 rounds"),
+    ],
+)
+def test_the_range_of_sigma_is_its_least_and_its_most_wherever_they_are(shares, least, most):
+    spent = BUDGET.split(len(shares), shares)
+    bound = bf.sensitivity_bound(POLICY, bf.SoftVote(0.03)).l2
+    low, high = (words.number(bound / math.sqrt(2 * rho)) for rho in (max(spent), min(spent)))
+    said = charts.rounds_text(POLICY, 0.03, BUDGET, len(shares), shares)
+    assert said == f"σ runs from {low} votes {least} to {high} {most}"
+
+
+def test_weightless_edges_are_said_to_need_no_noise_and_not_to_be_none(records):
+    """Their votes cannot move; a policy without edges is another thing, and participation a third."""
+    for said in (
+        charts.noise_text(WEIGHTLESS, 0.03),
+        charts.rounds_text(WEIGHTLESS, 0.03, BUDGET, 8, None),
+        charts.matched_text(WEIGHTLESS, 0.03),
+    ):
+        assert said.startswith("Votes ignore what is joined, of weight 0: its edges need no noise")
+        assert "without edges" not in said
+    assert charts.noise_text(bf.Policy(STAFF.domain, {}), 0.03).startswith("A policy without edges")
+    present = bf.Policy(WEIGHTLESS.domain, WEIGHTLESS.rules, participation=True)
+    for said in (charts.noise_text(present, 0.03), charts.matched_text(present, 0.03)):
+        assert said.startswith("Participation alone sets the noise")
+    voted = vote_profile(bf.Records(WEIGHTLESS.domain, records.codes, records.counts), records.codes[:9], [0.03])
+    assert drowning(signal(voted, WEIGHTLESS, 1e-6), WEIGHTLESS).hard_rho == 0
+    assert charts.signal_text(signal(voted, WEIGHTLESS, 1e-6), 0.03, None) == "No noise is needed, so no vote drowns"
+    found = dial_data(WEIGHTLESS, 0.03, BUDGET, 8)
+    assert (found["joined"], found["hard"]) == (True, 0)
+    assert dial_data(present, 0.03, BUDGET, 8)["hard"] == 1
+    assert not dial_data(bf.Policy(STAFF.domain, {}), 0.03, BUDGET, 8)["joined"]
+
+
+def test_where_participation_sets_the_noise_the_matched_chart_says_so():
+    """q = 1/√2 from τ = r / (2 artanh 1/√2) = 0.567 r on, for every pair; the bound agrees on both sides of it."""
+    hot, cold = 0.6 * TOGETHER.reach, 0.5 * TOGETHER.reach
+    assert (
+        bf.sensitivity_bound(TOGETHER, bf.SoftVote(hot)).l2 == 1 < bf.sensitivity_bound(TOGETHER, bf.SoftVote(cold)).l2
+    )
+    assert charts.matched_text(TOGETHER, hot).startswith(
+        "Participation sets the noise: all pairs with τ ≥ 0.567 × reach"
+    )
+    assert charts.matched_text(TOGETHER, cold).startswith("All pairs on the line τ = 0.5 × reach")
+    for tau in (hot, cold):
+        labels = {label for table in data_of(charts.matched_chart(TOGETHER, tau)) for label in table.get("label", [])}
+        assert "q = 0.5" not in labels, "no pair has a ratio below the floor"
+        assert any("participation" in label for label in labels)
+        assert any("this policy" in label for label in labels) == (tau == cold)
+    assert "q = 0.5" in {*with_columns(charts.matched_chart(POLICY, 0.03), "label")["label"]}
+
+
+@pytest.mark.parametrize("size", [1, 2])
+def test_one_of_a_thing_is_said_as_one(size):
+    one = bf.Records.of_codes(STAFF.domain, np.zeros((1, len(STAFF.domain.names)), dtype=int))
+    voted = vote_profile(one, random_candidates(STAFF.domain, size, 0), [0.01, 0.03])
+    signals = signal(voted, POLICY, 0.01)
+    said = json.dumps(
+        [charts.sharpness_chart(voted, 0.03).to_dict(), charts.signal_chart(signals, POLICY, 0.03).to_dict()]
+    )
+    assert "1 record, " in said
+    assert not re.search(r"(?<![\d.,])1 (candidates|records|rounds|votes)", said)
+    assert ("1 candidate: 1 vote;" in said) == (size == 1)
+    assert "all 1 " not in said
+
+
+@pytest.mark.parametrize(
+    ("finding", "whole"),
+    [
+        ("the widest edge keeps 87.6 % of the soft vote", "87.6 %"),
+        ("At τ = 0.03 softness hands 22.3 % of all votes to others", "τ = 0.03"),
+        ("off by 109 votes a candidate against 89.4", "109 votes"),
+        ("exact; the formula ρ + 2√(ρ ln 1/δ) holds for any mechanism", "ρ + 2√(ρ ln 1/δ)"),
+    ],
+)
+def test_no_chart_title_parts_a_number_from_its_unit(finding, whole):
+    for width in range(16, 60):
+        lines = wrapped(finding, width)
+        assert " ".join(lines) == finding
+        assert any(whole in line for line in lines)
+        assert max(map(len, lines)) <= max(width, 21)
+        for shown in (title(finding, width=width).text, title("", finding, width).subtitle):
+            assert shown == finding or any(whole in line for line in shown)
+
+
+def test_titles_fit_a_chart_on_a_telephone(records, profile):
+    """Some 6.8 pixels a letter of a title and 5.5 of a subtitle: 48 and 60 letters are 330 pixels."""
+    signals = signal(profile, TOGETHER, 1e-3)
+    frame = charts.histogram_frame(records, random_candidates(STAFF.domain, 50, 0), 0.03)
+    drawn = [
+        charts.noise_chart(POLICY, 0.03, BUDGET), charts.sharpness_chart(profile, 0.03),
+        charts.histogram_chart(frame, signals, 0.03), charts.signal_chart(signals, TOGETHER, 0.03),
+        charts.error_chart(signals, TOGETHER, 0.03), charts.rounds_chart(POLICY, 0.03, BUDGET, 3, (1, 100, 1)),
+        charts.epsilon_chart(BUDGET), charts.matched_chart(TOGETHER, 1.0), charts.matched_chart(POLICY, 0.03),
+    ]  # fmt: skip
+    for chart in drawn:
+        heading = chart.to_dict()["title"]
+        for name, most in (("text", 48), ("subtitle", 60)):
+            lines = [heading[name]] if isinstance(heading[name], str) else heading[name]
+            assert max(map(len, lines), default=0) <= most, lines
+
+
+@pytest.mark.parametrize(
+    ("budget", "says"),
+    [
+        (bf.Budget(rho=1e9), "ε = 1e9; the paper's formula says the same"),
+        (bf.Budget(rho=1e-3), "ε = 0.142; the paper's formula says 0.216, 52.2 % more"),
+        (bf.Budget(rho=1e-3, delta=0.015), "says 0.131, 21.4 times as much"),
+    ],
+)
+def test_how_much_the_formula_overstates_is_said_in_a_number_that_says_something(budget, says):
+    assert says in charts.epsilon_text(budget)
+    assert "e-" not in charts.epsilon_text(budget).split("says")[1]
 
 
 @pytest.mark.parametrize(("rho", "delta"), [(1e-3, 1e-5), (1e-12, 1e-5), (1e6, 0.5), (1e-3, 0.5)])
@@ -155,10 +286,15 @@ def test_the_exact_epsilon_never_lies_above_the_papers(rho, delta):
 
 
 def test_marks_on_the_line_of_equal_noise_need_equal_noise():
-    points = charts.matched_points(TOGETHER, 0.2)
-    assert {*points["name"]} == {"record", "age", "job", "sick", "satisfaction"}
-    q = np.tanh(points["reach"] / (2 * points["tau"]))
-    assert q.tolist() == pytest.approx([math.tanh(TOGETHER.reach / 0.4)] * 5, rel=1e-12)
+    free = bf.Policy(TOGETHER.domain, TOGETHER.rules)
+    for policy, tau in ((free, 0.2), (TOGETHER, 0.01)):
+        points = charts.matched_points(policy, tau)
+        assert {*points["name"]} == {"record", "age", "job", "sick", "satisfaction"}
+        q = np.tanh(points["reach"] / (2 * points["tau"]))
+        assert q.tolist() == pytest.approx([math.tanh(policy.reach / (2 * tau))] * 5, rel=1e-12)
+    held = charts.matched_points(TOGETHER, 0.2)
+    assert held["tau"].iloc[0] == 0.2
+    assert np.tanh(held["reach"] / (2 * held["tau"]))[1:].tolist() == pytest.approx([math.sqrt(0.5)] * 4, rel=1e-12)
     assert charts.matched_points(bf.Policy(STAFF.domain, {}), 0.03).empty
     assert charts.matched_points(POLICY, 1e-9).empty
 
@@ -249,8 +385,13 @@ def test_delta_keeps_whatever_was_set(open_page: Open) -> None:
 
 
 @pytest.mark.parametrize(
-    ("label", "bad"), [("ρ", 0.0), ("δ", 1.5), ("Attacker", 50.0), ("Attacker", 100.0), ("ε by", 0.0)]
-)
+    ("label", "bad"),
+    [
+        ("ρ", 0.0), ("ρ", 1e300), ("ρ", 1e-320), ("ε, exact", 1e300), ("ε, exact", 1e-320),
+        ("ε by", 0.0), ("ε by", 1e300), ("ε by", 1e-320), ("δ", 1.5), ("δ", 1e-320),
+        ("Attacker", 50.0), ("Attacker", 100.0),
+    ],
+)  # fmt: skip
 def test_an_impossible_budget_is_refused_and_nothing_is_lost(open_page: Open, label, bad) -> None:
     app = part(small(open_page), "Budget and rounds")
     before = app.session_state["scenario"]
@@ -289,7 +430,9 @@ def test_rounds_and_shares_stay_in_step(open_page: Open) -> None:
     assert app.session_state["scenario"].shares is None
 
 
-@pytest.mark.parametrize("bad", ["1, two", "1, -1", "0", "1, nan"])
+@pytest.mark.parametrize(
+    "bad", ["1, two", "1, -1", "0", "1, nan", "1e308 1e308 1e-308", "1e-320 1e300", "1 3e-308", "1e999"]
+)
 def test_shares_that_are_no_shares_are_refused(open_page: Open, bad) -> None:
     app = part(small(open_page), "Budget and rounds")
     before = app.session_state["scenario"]
@@ -302,6 +445,10 @@ def test_shares_that_are_no_shares_are_refused(open_page: Open, bad) -> None:
 def test_an_empty_policy_and_participation_are_told_apart(open_page: Open) -> None:
     app = small(open_page, policy=bf.Policy(STAFF.domain, {}))
     assert any("no edges" in each.value for each in app.markdown)
+    app = small(open_page, policy=WEIGHTLESS)
+    assert any("weight 0" in each.value for each in app.markdown)
+    assert not any("no edges" in each.value or "drowns" in each.value for each in app.markdown)
+    assert drawn(app) == 2
     app = part(small(open_page, policy=TOGETHER), "Matched noise")
     assert any("0.707" in each.value for each in app.info)
 

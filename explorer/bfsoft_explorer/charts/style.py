@@ -5,6 +5,7 @@ Every chart spells its channels as objects: Altair takes some 8 ms to make one o
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Sequence
 
@@ -17,18 +18,39 @@ SIGNAL, CALM, QUIET = "#D55E00", "#7FA6C9", "#8A949E"
 REGIONS = ("#0072B2", "#E6B800", "#009E73", "#B565A7", "#56B4E9", "#8A7F72", "#7A5FC0")
 
 
+# A number stays with what it counts, and a formula whole: neither "87.6 %" nor "τ = 0.03" may end up on two lines.
+_SIGNS = "=≈<>≤≥×+/−"
+_TOGETHER = re.compile(rf"(?<=\d) (?=\S)|(?<=[{_SIGNS}±→–]) (?=\S)|(?<=\S) (?=[{_SIGNS}] |ln )|(?<= ln) |(?<=log₂) ")
+_TITLE, _DETAIL = 15, 12  # pixels
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """As few lines of at most so many characters as words allow, alike in length; numbers stay with their units."""
+    tied = _TOGETHER.sub("\N{NO-BREAK SPACE}", text)
+
+    def cut(width: int) -> list[str]:
+        return textwrap.wrap(tied, width, break_long_words=False, break_on_hyphens=False)
+
+    lines = cut(width)
+    longest = max(map(len, lines), default=0)
+    while len(lines) > 1 and len(evener := cut(longest - 1)) == len(lines) and max(map(len, evener)) < longest:
+        lines, longest = evener, max(map(len, evener))
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
+
+
 def title(finding: str, detail: str = "", width: int = 200) -> alt.TitleParams:
     """A chart's title: the finding, and below it what one must know to read it.
 
-    A chart cuts off a line longer than itself: ``width``, in characters, breaks the finding into lines before that.
+    A chart cuts off a line longer than itself: ``width``, in characters of the finding, breaks both into lines before
+    that; the detail's letters are smaller, so its lines hold more of them.
     """
-    lines = textwrap.wrap(finding, width)
+    lines, below = wrapped(finding, width), wrapped(detail, width * _TITLE // _DETAIL)
     return alt.TitleParams(
         lines if len(lines) > 1 else finding,
-        subtitle=detail or [],
+        subtitle=below if len(below) > 1 else detail or [],
         anchor="start",
-        fontSize=15,
-        subtitleFontSize=12,
+        fontSize=_TITLE,
+        subtitleFontSize=_DETAIL,
         subtitleColor=QUIET,
         offset=12,
     )

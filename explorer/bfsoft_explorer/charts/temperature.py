@@ -15,6 +15,7 @@ from bfsoft.domain import Codes
 from bfsoft.privacy import epsilon_zcdp, exact_epsilon
 from bfsoft.temperature import (
     COLDEST,
+    FLOOR,
     HOTTEST,
     Drowning,
     drowning,
@@ -32,8 +33,12 @@ SOFT, HARD = COLOURS["BF-Soft"], COLOURS["Hard"]
 _MARKS = [0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1]
 # More ranks than this cannot be told apart on a screen and only slow the browser.
 _MOST_RANKS = 300
-# Characters of a title, and pixels with title and legend, for two charts side by side on a small screen.
-_WRAP, _TALL = 70, 380
+# Characters of a title that a telephone has room for, and pixels with title and legend.
+_WRAP, _TALL = 48, 420
+# From this ratio on softness is said to buy nothing: less than 2 % of the noise, 4 % of the budget.
+_ALL = 0.98
+# Beyond this many times, a percentage more is no longer a number that says anything.
+_FEW_TIMES = 10
 
 # The line that matters is the widest: a width in pixels, a column of the data (a condition is far slower to build).
 _WIDTH = alt.StrokeWidth("width:Q", scale=None, legend=None)
@@ -71,6 +76,32 @@ def _here(tau: float, taus: Sequence[float] | np.ndarray = (COLDEST, HOTTEST)) -
     return [rule.encode(x=_tau(taus), tooltip=[alt.Tooltip("tau:Q", title="current τ")])]
 
 
+def votes_of(count: float, digits: int = 3) -> str:
+    """An amount of votes as people say it: ``1 vote``, ``63.6 votes``."""
+    said = words.number(count, digits)
+    return f"{said} vote" if said == "1" else f"{said} votes"
+
+
+def _joined(parts: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
+
+
+def without_noise(policy: Policy, tau: float) -> str:
+    """Why a soft release under this policy adds no noise, as the start of a sentence; empty where it adds some."""
+    if sensitivity_bound(policy, SoftVote(tau)).l2 > 0:
+        return ""
+    if policy.widest_edge is None:
+        return "A policy without edges needs no noise"
+    if policy.reach == 0:
+        return "Votes ignore what is joined, of weight 0: its edges need no noise"
+    return f"At τ = {words.number(tau)} votes are too flat to differ: they need no noise"
+
+
+def _only_participation(policy: Policy) -> bool:
+    """Whether no change of a value moves any vote, so that participation alone asks for noise, of either vote."""
+    return policy.participation and sensitivity_bound(policy, HardVote()).l2 == 1
+
+
 def _over(*layers: Any) -> alt.LayerChart:
     """Layers one over the other; ``alt.layer`` says it may return a facet, which it does not for plain charts."""
     return cast(alt.LayerChart, alt.layer(*layers))
@@ -81,9 +112,14 @@ def _over(*layers: Any) -> alt.LayerChart:
 
 def noise_text(policy: Policy, tau: float) -> str:
     """The finding of ``noise_chart``: what the soft vote needs at this τ."""
+    none = without_noise(policy, tau)
+    if none:
+        return none
+    if _only_participation(policy):
+        return "Participation alone sets the noise: the soft and the hard vote need the same, at any τ"
     bound = sensitivity_bound(policy, SoftVote(tau))
-    if bound.l2 == 0:
-        return "A policy without edges needs no noise"
+    if bound.ratio > _ALL:
+        return f"At τ = {words.number(tau)} the soft vote needs as much noise as the hard one: softness buys nothing"
     return (
         f"At τ = {words.number(tau)} the soft vote needs {words.number(bound.ratio)} of the hard vote's noise, "
         f"as with {words.number(bound.budget_factor)} times the budget"
@@ -116,7 +152,7 @@ def noise_chart(
         scale=alt.Scale(
             domain=order, range=[colours.get(c, SIGNAL if c.startswith("any edge") else CALM) for c in order]
         ),
-        legend=alt.Legend(orient="top", title=None, columns=3, labelLimit=220),
+        legend=alt.Legend(orient="top", title=None, columns=2, labelLimit=150),
     )
     dash = alt.StrokeDash("curve:N", scale=alt.Scale(domain=order))
     lines = (
@@ -135,7 +171,7 @@ def noise_chart(
             ],
         )
     )
-    detail = "each curve: q = tanh(r / 2τ) at its own reach r; grey: what participation holds q at"
+    detail = "each curve: q = tanh(r/2τ) at its own reach r; grey: what participation holds q at"
     return _over(lines, *_here(tau)).properties(title=title(noise_text(policy, tau), detail, _WRAP), height=_TALL)
 
 
@@ -158,7 +194,7 @@ def sharpness_text(profile: pd.DataFrame, tau: float) -> str:
 
 def sharpness_chart(profile: pd.DataFrame, tau: float) -> alt.LayerChart:
     """How softness flattens votes over τ: the largest share of a vote, and its evenness (entropy over log₂ m)."""
-    kinds = {"top_share": "largest share of a vote", "evenness": "evenness (entropy / log₂ m)"}
+    kinds = {"top_share": "largest share of a vote", "evenness": "evenness"}
     frame = profile.melt(["tau", "entropy"], [*kinds], "kind", "value").replace({"kind": kinds}).sort_values("tau")
     colour = alt.Color(
         "kind:N",
@@ -189,7 +225,9 @@ def sharpness_chart(profile: pd.DataFrame, tau: float) -> alt.LayerChart:
     )
     error = float(profile["top_error"].max())
     exact = "over all records" if error == 0 else f"over sampled records, ± {100 * error:.1f} % (95 %)"
-    detail = f"{exact}; evenness 100 %: the same to all {int(profile['m'].iloc[0]):,} candidates"
+    m = int(profile["m"].iloc[0])
+    even = f"100 % is the same to all {m:,} candidates" if m > 1 else "the one candidate gets every vote"
+    detail = f"{exact}; evenness is entropy / log₂ m: {even}"
     return _over(lines, *_here(tau, taus)).properties(
         title=title(sharpness_text(profile, tau), detail, _WRAP), height=_TALL
     )
@@ -243,8 +281,10 @@ def histogram_chart(frame: pd.DataFrame, signals: pd.DataFrame, tau: float) -> a
             tooltip=[alt.Tooltip("method:N"), alt.Tooltip("sigma:Q", title="σ (votes)", format=".4g")],
         )
     )
-    hard_sigma, soft_sigma = words.number(row["sigma_hard"]), words.number(row["sigma_soft"])
-    detail = f"no noise; dashed: the σ each would get, hard {hard_sigma}, soft {soft_sigma} votes"
+    detail = (
+        f"no noise; dashed: the σ each would get, hard {words.number(row['sigma_hard'])}, "
+        f"soft {votes_of(row['sigma_soft'])}"
+    )
     noisy = [levels] if (sigmas["sigma"] > 0).any() else []
     return _over(soft, hard, *noisy).properties(title=title(histogram_text(signals, tau), detail, _WRAP), height=_TALL)
 
@@ -285,10 +325,10 @@ def signal_chart(signals: pd.DataFrame, policy: Policy, tau: float) -> alt.Layer
     )
     one = alt.Chart(pd.DataFrame({"snr": [1.0]})).mark_rule(strokeDash=[5, 4], color=SIGNAL).encode(y=alt.Y("snr:Q"))
     first = signals.iloc[0]
-    votes = words.number(first["n"] / first["m"])
+    n, m = int(first["n"]), int(first["m"])
+    each = f"{votes_of(n / m)}{' each' if m > 1 else ''}"
     detail = (
-        f"{int(first['n']):,} records, {int(first['m']):,} candidates: {votes} votes each; "
-        "below the dashed line noise is larger"
+        f"{words.counted(n, 'record')}, {words.counted(m, 'candidate')}: {each}; below the dashed line noise is larger"
     )
     layers = [*([] if frame.empty else [lines, one]), *_here(tau, taus)] or [one]
     return _over(*layers).properties(title=title(signal_text(signals, tau, found), detail, _WRAP), height=_TALL)
@@ -301,11 +341,11 @@ def error_text(signals: pd.DataFrame, tau: float, found: Drowning) -> str:
         return "Without noise the hard vote misses nothing; smoothing only costs"
     if found.best is None:
         return "In one round no τ pays: the noisy hard vote, or the same votes for all, come closer"
-    soft, hard = words.number(row["error_soft"]), words.number(row["error_hard"])
+    soft, hard = votes_of(row["error_soft"]), words.number(row["error_hard"])
     if row["error_soft"] < row["error_hard"]:
-        return f"At τ = {words.number(tau)} softness pays: off by {soft} votes a candidate against {hard}"
+        return f"At τ = {words.number(tau)} softness pays: off by {soft} a candidate against {hard}"
     why = "smoothing costs more than it saves" if row["smoothing"] > row["sigma_soft"] else "it saves too little noise"
-    return f"At τ = {words.number(tau)} {why}: off by {soft} votes a candidate against {hard}"
+    return f"At τ = {words.number(tau)} {why}: off by {soft} a candidate against {hard}"
 
 
 def error_chart(signals: pd.DataFrame, policy: Policy, tau: float) -> alt.LayerChart:
@@ -358,14 +398,24 @@ def error_chart(signals: pd.DataFrame, policy: Policy, tau: float) -> alt.LayerC
 
 
 def rounds_text(policy: Policy, tau: float, budget: Budget, rounds: int, shares: Sequence[float] | None) -> str:
-    """The finding of ``rounds_chart``: the soft vote's σ, or its range over the rounds."""
+    """The finding of ``rounds_chart``: the soft vote's σ, or its least and its most over the rounds."""
+    none = without_noise(policy, tau)
+    if none:
+        return f"{none} in any round"
     sigma = round_noise(policy, tau, budget, rounds, shares)["sigma_soft"]
-    if sigma.max() == 0:
-        return "A policy without edges needs no noise in any round"
-    if sigma.max() - sigma.min() < 1e-9 * sigma.max():
-        return f"Each of {rounds} rounds adds noise of σ = {words.number(sigma[0])} votes to every candidate"
-    first, last = words.number(sigma.iloc[0]), words.number(sigma.iloc[-1])
-    return f"σ runs from {first} votes in round 1 to {last} in round {rounds}"
+    least, most = float(sigma.min()), float(sigma.max())
+    if most - least < 1e-9 * most:
+        adds = "The one round adds" if rounds == 1 else f"Each of the {rounds:,} rounds adds"
+        return f"{adds} noise of σ = {votes_of(least)} to every candidate"
+    where = [_in_rounds(np.flatnonzero(np.abs(sigma - level) < 1e-9 * most) + 1) for level in (least, most)]
+    return f"σ runs from {votes_of(least)} {where[0]} to {words.number(most)} {where[1]}"
+
+
+def _in_rounds(numbers: np.ndarray) -> str:
+    """``in round 2``, ``in rounds 1 and 3``, or how many where they are too many to name."""
+    if len(numbers) > 3:
+        return f"in {len(numbers):,} rounds"
+    return f"in round{'s' if len(numbers) > 1 else ''} {_joined([f'{number:,}' for number in numbers])}"
 
 
 def rounds_chart(
@@ -404,11 +454,13 @@ def epsilon_text(budget: Budget) -> str:
     if budget.epsilon == 0:
         loose = words.number(budget.epsilon_zcdp)
         return f"ρ = {words.number(budget.rho)} is exactly ε = 0 at this δ; the paper's formula says {loose}"
-    over = 100 * (budget.epsilon_zcdp / budget.epsilon - 1)
-    return (
-        f"ρ = {words.number(budget.rho)} is ε = {words.number(budget.epsilon)}; the paper's formula says "
-        f"{words.number(budget.epsilon_zcdp)}, {words.number(over)} % more"
-    )
+    said = f"ρ = {words.number(budget.rho)} is ε = {words.number(budget.epsilon)}; the paper's formula says"
+    times, formula = budget.epsilon_zcdp / budget.epsilon, words.number(budget.epsilon_zcdp)
+    if times - 1 < 1e-4:
+        return f"{said} the same"
+    if times > _FEW_TIMES:
+        return f"{said} {formula}, {words.number(times)} times as much"
+    return f"{said} {formula}, {words.number(100 * (times - 1))} % more"
 
 
 def epsilon_chart(budget: Budget) -> alt.LayerChart:
@@ -465,11 +517,26 @@ def epsilon_chart(budget: Budget) -> alt.LayerChart:
 # --- matched noise -----------------------------------------------------------------------------------------------
 
 
-def matched_text(policy: Policy, tau: float) -> str:
-    """The finding of ``matched_chart``: which line of equal noise the policy is on."""
-    if policy.reach == 0:
-        return "A policy without edges has no reach to match"
+def _matched(policy: Policy, tau: float) -> tuple[float, bool]:
+    """This policy's q at τ, and whether participation's floor sets it: then all hotter pairs share it too."""
     ratio = math.tanh(policy.reach / (2 * tau))
+    held = policy.participation and ratio <= FLOOR
+    return (FLOOR if held else ratio), held
+
+
+def matched_text(policy: Policy, tau: float) -> str:
+    """The finding of ``matched_chart``: which line of equal noise the policy is on, or above which all are alike."""
+    none = without_noise(policy, tau)
+    if none:
+        return f"{none}, so there is none to match"
+    if _only_participation(policy):
+        return f"Participation alone sets the noise, q = {words.number(FLOOR)}, at any τ"
+    ratio, held = _matched(policy, tau)
+    if held:
+        return (
+            f"Participation sets the noise: all pairs with τ ≥ {words.number(matched_tau(1.0, FLOOR))} × reach need "
+            f"the same, q = {words.number(FLOOR)}"
+        )
     if not 0 < ratio < 1:
         return f"At τ = {words.number(tau)} the noise is the hard vote's; no other pair is matched"
     return (
@@ -481,10 +548,11 @@ def matched_text(policy: Policy, tau: float) -> str:
 def matched_chart(policy: Policy, tau: float) -> alt.LayerChart:
     """Reach against temperature: lines of equal noise ratio, this policy's line, and where each attribute meets it.
 
-    Without participation's floor, which holds q at 1/√2 or above whatever the pair.
+    With participation the lines end at its floor, q = 1/√2; in the area above it every pair needs that same noise.
     """
-    ratio = math.tanh(policy.reach / (2 * tau))
-    frame = pd.concat([_line(each) for each in (0.05, 0.1, 0.2, 0.5, 0.8, 0.95)], ignore_index=True)
+    ratio, held = _matched(policy, tau)
+    levels = [0.8, 0.95] if policy.participation else [0.05, 0.1, 0.2, 0.5, 0.8, 0.95]
+    frame = pd.concat([_line(each) for each in levels], ignore_index=True)
 
     # The axes end a little beyond 1, where each line is named.
     def axis(label: str, last: float) -> dict[str, Any]:
@@ -500,6 +568,8 @@ def matched_chart(policy: Policy, tau: float) -> alt.LayerChart:
     ]
     base = alt.Chart(frame).encode(x=x, y=y, detail=alt.Detail("label:N"), tooltip=tooltip)
     layers: list[Any] = [base.mark_line(color=CALM, strokeWidth=1.5)]
+    if policy.participation:
+        layers.insert(0, _floor_area(x, y))
     ends = frame.groupby("label", sort=False).tail(1)
     at_top = ends["reach"] < 1 - 1e-9
     above = alt.Chart(ends[at_top]).mark_text(color=QUIET, fontSize=12, align="center", dy=-8)
@@ -507,7 +577,7 @@ def matched_chart(policy: Policy, tau: float) -> alt.LayerChart:
     layers += [named.encode(x=x, y=y, text=alt.Text("label:N")) for named in (above, beside)]
     if policy.reach > 0 and 0 < ratio < 1:
         own = _line(ratio).assign(label=f"this policy, q = {words.number(ratio, 4)}")
-        if len(own) > 1:
+        if len(own) > 1 and not held:
             layers.append(alt.Chart(own).mark_line(color=SOFT, strokeWidth=3.5).encode(x=x, y=y, tooltip=tooltip))
         points = matched_points(policy, tau)
         inside = points[points["reach"].between(COLDEST, 1) & points["tau"].between(COLDEST, HOTTEST)]
@@ -527,7 +597,26 @@ def matched_chart(policy: Policy, tau: float) -> alt.LayerChart:
                 )
             )
     detail = "each line: one noise ratio q; marks: the τ at which another reach needs this policy's noise"
+    if policy.participation:
+        detail = "each line: one noise ratio q; grey: participation holds q at 0.707, for every pair"
+        detail += "; marks: the least τ at which another reach gets there" if held else ""
     return _over(*layers).properties(title=title(matched_text(policy, tau), detail, _WRAP), height=440)
+
+
+def _floor_area(x: alt.X, y: alt.Y) -> alt.LayerChart:
+    """Where participation's floor holds q, whatever the pair: above its line, which is named in it."""
+    edge = _line(FLOOR)
+    last = edge.iloc[[-1]].assign(reach=1.9, tau=1.9 * edge["tau"].iloc[-1] / edge["reach"].iloc[-1])
+    frame = pd.concat([edge, last], ignore_index=True).assign(top=1.5, label="participation's floor, q = 0.707")
+    base = alt.Chart(frame).encode(x=x, y=y, tooltip=[alt.Tooltip("label:N", title="area")])
+    whole = pd.concat([frame.head(1).assign(reach=COLDEST), frame], ignore_index=True)
+    area = alt.Chart(whole).mark_area(color=QUIET, opacity=0.16, clip=True)
+    area = area.encode(x=x, y=y, y2=alt.Y2("top:Q"), tooltip=[alt.Tooltip("label:N", title="area")])
+    line = base.mark_line(color=QUIET, strokeWidth=1.5, strokeDash=[6, 4], clip=True)
+    # A corner that the floor fills whatever the policy.
+    named = pd.DataFrame({"reach": [1.25 * COLDEST], "tau": [1.0], "label": ["participation: q = 0.707 for all"]})
+    text = alt.Chart(named).mark_text(color=QUIET, fontSize=12, align="left", baseline="top")
+    return _over(area, line, text.encode(x=x, y=y, text=alt.Text("label:N")))
 
 
 def _line(ratio: float) -> pd.DataFrame:
@@ -539,14 +628,15 @@ def _line(ratio: float) -> pd.DataFrame:
 
 
 def matched_points(policy: Policy, tau: float) -> pd.DataFrame:
-    """The τ at which each reach (the record's, each attribute's, the ceiling's) has this policy's q, floor aside.
+    """The τ at which each reach (the record's, each attribute's, the ceiling's) has this policy's q.
 
+    Where participation's floor holds q, that is the least such τ for the others: any hotter one has the same q.
     The ceiling is left out where a protected attribute has that reach already.
 
-    Columns kind, name, reach, tau, ratio; no rows where q is 0 or, to machine precision, 1.
+    Columns kind, name, reach, tau, ratio; no rows where no edge moves a vote or q is, to machine precision, 1.
     """
-    ratio = math.tanh(policy.reach / (2 * tau))
-    listed = reaches(policy) if 0 < ratio < 1 else []
+    ratio, _ = _matched(policy, tau)
+    listed = reaches(policy) if policy.reach > 0 and 0 < ratio < 1 else []
     taken = {reach for kind, _, reach in listed if kind == "attribute"}
     rows = [
         (kind, name, reach, tau if kind == "record" else matched_tau(reach, ratio), ratio)

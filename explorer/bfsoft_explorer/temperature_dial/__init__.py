@@ -8,7 +8,7 @@ from typing import Any
 
 import pandas as pd
 
-from bfsoft import Budget, Policy
+from bfsoft import Budget, HardVote, Policy, sensitivity_bound
 from bfsoft.temperature import reaches
 
 from ..charts.style import COLOURS, QUIET, SIGNAL
@@ -28,8 +28,9 @@ def dial_data(
 ) -> dict[str, Any]:
     """All that the dial needs to draw and compute alone, as JSON-ready values.
 
-    The first curve is the record's. ``profile`` is a ``bfsoft.temperature.vote_profile``, whose top shares become
-    the panel of costs; ``revision`` is the number of the last τ already taken up from the dial.
+    The first curve is the record's; ``hard`` is the hard vote's own L2 bound, √2 wherever an edge moves any vote, and
+    ``joined`` whether there are edges at all. ``profile`` is a ``bfsoft.temperature.vote_profile``, whose top shares
+    become the panel of costs; ``revision`` is the number of the last τ already taken up from the dial.
     """
     sharpness = None
     if profile is not None:
@@ -38,6 +39,8 @@ def dial_data(
     return {
         "tau": float(tau),
         "participation": policy.participation,
+        "joined": policy.widest_edge is not None,
+        "hard": sensitivity_bound(policy, HardVote()).l2,
         "rhos": [*budget.split(rounds, shares)],
         "curves": [{"kind": kind, "name": name, "reach": reach} for kind, name, reach in reaches(policy)],
         "profile": sharpness,

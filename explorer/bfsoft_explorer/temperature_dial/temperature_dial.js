@@ -46,6 +46,7 @@ const SVG = "http://www.w3.org/2000/svg";
 const [COLDEST, HOTTEST] = [1e-3, 1];
 const POINTS = 160;
 const MARGIN = { left: 66, right: 56, top: 34, bottom: 46 };
+const LINE = 17; // pixels from one line of a panel's title to the next
 const DASHES = ["", "7 4", "2 4", "10 4 2 4", "5 2", "1 5"];
 
 const clamp = (x, low, high) => Math.min(high, Math.max(low, x));
@@ -66,6 +67,25 @@ function shape(tag, attributes = {}, ...children) {
 
 /** A number for a field that a hand may have set: six digits, which fit it; the value itself keeps all of its own. */
 const written = (number) => String(Number(number.toPrecision(6)));
+
+/** The words of a title on as few lines as fit into a width, which `measure` tells of a text. */
+function broken(title, width, measure) {
+  const lines = [];
+  for (const word of title.split(" ")) {
+    const longer = `${lines[lines.length - 1]} ${word}`;
+    if (lines.length && measure(longer) <= width) lines[lines.length - 1] = longer;
+    else lines.push(word);
+  }
+  return lines;
+}
+
+/** Which rounds have this σ: named while they are few, else counted. */
+function inRounds(sigmas, sigma) {
+  const rounds = sigmas.flatMap((each, i) => (Math.abs(each - sigma) < 1e-9 * sigma ? [i + 1] : []));
+  if (rounds.length > 3) return `in ${rounds.length} rounds`;
+  const last = rounds.pop();
+  return rounds.length ? `in rounds ${rounds.join(", ")} and ${last}` : `in round ${last}`;
+}
 
 /** Three significant digits, with an exponent only where a plain number would be unreadable. */
 function short(number, digits = 3) {
@@ -116,8 +136,8 @@ class Dial {
     this.topReadout = readout("top", "A vote's largest share", "of one record's vote, on average");
     const list = element(
       "dl", { class: "bft-readouts" },
-      readout("ratio", "Noise ratio q", "the soft vote's noise over the hard vote's", "bft-wide"),
-      readout("factor", "Equal-noise budget", "times the ρ that a hard vote needs"),
+      readout("ratio", "Noise ratio q", "", "bft-wide"),
+      readout("factor", "Equal-noise budget", ""),
       readout("sigma", "Noise σ a round", "votes"),
       readout("l2", "L2 bound √2 q", "the most a record can move the votes"),
       this.topReadout,
@@ -156,6 +176,10 @@ class Dial {
     this.data = data;
     for (const [name, colour] of Object.entries(data.colours)) this.root.style.setProperty(`--${name}`, colour);
     this.topReadout.hidden = !data.profile;
+    // Where no edge moves a vote, the hard one too needs less than its full noise, which q is a part of.
+    const full = data.hard < Math.SQRT2 - 1e-9;
+    this.numbers.ratio.small.textContent = full ? "the soft vote's noise over a hard vote's full noise" : "the soft vote's noise over the hard vote's";
+    this.numbers.factor.small.textContent = full ? "times the ρ that full noise needs" : "times the ρ that a hard vote needs";
     this.tabulate();
     this.layout();
   }
@@ -281,13 +305,22 @@ class Dial {
         of: (_, tau) => between(data.profile.taus, data.profile.top, tau), alone: true,
       });
     }
+    const probe = shape("text", { class: "bft-title", visibility: "hidden" });
+    this.svg.append(probe);
+    const measure = (text) => {
+      probe.textContent = text;
+      return probe.getComputedTextLength();
+    };
     let y = MARGIN.top;
     for (const panel of panels) {
-      panel.top = y + 22;
+      const taken = panel.right ? measure(panel.right) + 12 : 0;
+      panel.lines = broken(panel.title, this.room + MARGIN.right - 4 - taken, measure);
+      panel.top = y + 22 + LINE * (panel.lines.length - 1);
       panel.bottom = panel.top + panel.height;
       panel.y = (value) => panel.bottom - panel.height * clamp(panel.part(value), 0, 1);
       y = panel.bottom + 14;
     }
+    probe.remove();
     return panels;
   }
 
@@ -347,7 +380,9 @@ class Dial {
   }
 
   titles(panel) {
-    const own = shape("text", { class: "bft-title", x: MARGIN.left, y: panel.top - 8 }, panel.title);
+    const first = panel.top - 8 - LINE * (panel.lines.length - 1);
+    const lines = panel.lines.map((line, i) => shape("tspan", { x: MARGIN.left, y: first + LINE * i }, line));
+    const own = shape("text", { class: "bft-title" }, ...lines);
     if (!panel.right) return [own];
     const x = MARGIN.left + this.room + MARGIN.right - 4;
     return [own, shape("text", { class: "bft-title is-right", x, y: panel.top - 8, "text-anchor": "end" }, panel.right)];
@@ -372,7 +407,9 @@ class Dial {
       drawn.push(shape("line", { class: `bft-floor${participation ? " is-on" : ""}`, "data-curve": `${panel.name}:floor`, x1: MARGIN.left, x2: MARGIN.left + this.room, y1: y, y2: y }));
       if (panel.name === "ratio" && this.room > 330) {
         const told = participation ? "participation floor: q ≥ 1/√2" : "floor if taking part were protected: 1/√2";
-        note = shape("text", { class: "bft-note", x: MARGIN.left + this.room - 6, y: y - 5, "text-anchor": "end" }, told);
+        // In force, the curves end on it: the words stand below, where none can come.
+        const at = participation ? y + 18 : y - 5;
+        note = shape("text", { class: "bft-note", x: MARGIN.left + this.room - 6, y: at, "text-anchor": "end" }, told);
       }
     }
     const own = panel.alone ? [{ kind: "record", name: "record", reach: 0 }] : [...this.data.curves].reverse();
@@ -435,11 +472,11 @@ class Dial {
     this.write("ratio", now.ratio);
     this.write("l2", now.l2);
     this.write("factor", now.factor, `× ${short(now.factor)}`);
-    const [first, last] = [sigmas[0], sigmas[sigmas.length - 1]];
-    const same = sigmas.every((sigma) => sigma === first);
-    this.write("sigma", first, same ? short(first) : `${short(first)} … ${short(last)}`);
+    const [least, most] = [Math.min(...sigmas), Math.max(...sigmas)];
+    const same = least === most;
+    this.write("sigma", most, same ? short(most) : `${short(least)} … ${short(most)}`);
     this.numbers.sigma.number.dataset.rounds = JSON.stringify(sigmas);
-    this.numbers.sigma.small.textContent = same ? "votes, on each candidate" : "votes, from the first round to the last";
+    this.numbers.sigma.small.textContent = same ? "votes, on each candidate" : `votes: least ${inRounds(sigmas, least)}, most ${inRounds(sigmas, most)}`;
     if (data.profile) {
       const top = between(data.profile.taus, data.profile.top, tau);
       this.write("top", top, `${short(100 * top)} %`);
@@ -452,8 +489,12 @@ class Dial {
   }
 
   tell({ l2, ratio, factor }) {
-    if (l2 === 0) return "This policy has no edges: no noise is needed, and nobody is protected.";
+    const { joined, hard, participation, curves } = this.data;
     const tau = short(this.tau);
+    if (l2 === 0 && !joined) return "This policy has no edges: no noise is needed, and nobody is protected.";
+    if (l2 === 0 && curves[0].reach === 0) return "Votes ignore what is joined, of weight 0: its edges need no noise.";
+    if (l2 === 0) return `At τ = ${tau} votes are too flat to differ: no noise is needed.`;
+    if (participation && hard === 1) return "Participation alone sets the noise: the soft and the hard vote need the same, at any τ.";
     if (ratio > 0.98) return `At τ = ${tau} the soft vote needs as much noise as the hard one: softness buys nothing here.`;
     return `At τ = ${tau} the soft vote needs ${short(ratio)} of the hard vote's noise, as if the budget were ${short(factor)} times as large.`;
   }
