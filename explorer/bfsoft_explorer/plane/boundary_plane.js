@@ -232,6 +232,9 @@ const MOST_CHECKS = 3e7; // edges whose ends are compared at a time
 const MOST_PIXELS = 8192; // across or down a picture: more than a screen has, far below where browsers draw nothing
 const TAU = { low: -4, high: 0 }; // the slider's decades
 const SHOWN_VOTES = 5;
+const ROUNDING = 1e-12; // votes are computed in doubles: a smaller change or distance is none
+const SLACK = 2; // pixels around a mark that still belong to it
+const CROWDED = 0.25; // from this share of the plane under marks on, those that own nothing take no press
 
 function build(tag, attributes = {}, ...children) {
   const node = SHAPES.has(tag) ? document.createElementNS(SVG, tag) : document.createElement(tag);
@@ -251,7 +254,7 @@ const plural = (count, noun) => `${grouped(count)} ${noun}${count === 1 ? "" : "
 
 /** A number to three significant digits. */
 function short(number) {
-  if (number === 0) return "0";
+  if (Math.abs(number) < ROUNDING) return "0";
   if (Math.abs(number) < 1e-4) return number.toExponential(1);
   return String(Number(number.toPrecision(3)));
 }
@@ -279,6 +282,7 @@ class Plane {
     this.waiting = null;
     this.tool = "record";
     this.picked = null;
+    this.presses = [null, null]; // the candidates that the last two presses were on
     // a notebook takes plain keys as commands, wherever the focus is: x would cut the cell with the plane in it
     const own = (event) => event.ctrlKey || event.metaKey || event.altKey || event.stopPropagation();
     this.root = build("div", { class: "bp", onkeydown: own });
@@ -303,7 +307,7 @@ class Plane {
       build("div", { class: "bp-choice", role: "group", "aria-label": name },
         ...options.map(([value, label, title]) => build("button", { type: "button", "data-choice": value, title, onclick: () => act(value) }, label)));
     this.votes = choice("Vote", [["hard", "Hard vote", "All of a record's vote goes to its nearest candidate"], ["soft", "Soft vote", "A record's vote is spread by exp(−distance/τ)"]], (vote) => this.setVote(vote));
-    this.tools = choice("What a click does", [["record", "Move the record"], ["add", "Add candidates"]], (tool) => this.setTool(tool));
+    this.tools = choice("What a click does", [["record", "Move the record", "A click or a drag anywhere moves the record"], ["add", "Add candidates", "A click places a candidate; drag one to move it, double-click one to remove it"]], (tool) => this.setTool(tool));
     this.tau = build("input", { type: "range", name: "tau", min: TAU.low, max: TAU.high, step: 0.005, "aria-label": "Temperature τ", title: "Temperature τ of the soft vote, in units of distance",
       oninput: () => this.slide("tau"), onchange: () => this.commit() });
     this.tauText = build("output", { "data-readout": "tau" });
@@ -316,7 +320,7 @@ class Plane {
     this.tip = build("div", { class: "bp-tip", hidden: true });
     this.stage = build("div", { class: "bp-stage", tabindex: "0", role: "application", "aria-roledescription": "plane of records",
       onpointerdown: (e) => this.down(e), onpointermove: (e) => this.move(e), onpointerup: (e) => this.up(e), onpointercancel: () => this.cancel(),
-      onpointerleave: () => this.hideTip(), ondblclick: (e) => this.double(e), onkeydown: (e) => this.key(e) }, this.canvas, this.svg, this.tip);
+      onpointerleave: () => this.hideTip(), ondblclick: () => this.double(), onkeydown: (e) => this.key(e) }, this.canvas, this.svg, this.tip);
     this.side = build("aside", { class: "bp-side", "aria-label": "The record and its vote" });
     this.counts = build("p", { class: "bp-counts" });
     this.legend = build("p", { class: "bp-legend" });
@@ -442,6 +446,7 @@ class Plane {
     if (what.regions || !this.distances) {
       this.distances = new Distances(data, state.record, state.candidates);
       this.nearest = this.distances.regions();
+      this.owners = new Set(this.nearest);
       this.colours = colourRegions(this.nearest, this.distances.columns, this.distances.rows, this.colours);
       for (let k = 0; k < state.candidates.length; k++) if (!this.colours.has(k)) this.colours.set(k, k % data.hues.length);
       this.image = null;
@@ -637,12 +642,17 @@ class Plane {
     return candidate.every((code, j) => j === this.data.across || j === this.data.down || code === this.state.record[j]);
   }
 
+  /** How large the mark of a candidate is, in pixels. */
+  radius(here) {
+    const many = this.state.candidates.length > 60;
+    return many ? (here ? 4.5 : 3) : here ? 7 : 5.5;
+  }
+
   drawOver() {
     const { data, state } = this;
     const nodes = [];
-    const many = state.candidates.length > 60;
+    const { owners } = this;
     const theme = this.theme();
-    const owners = new Set(this.nearest);
     const drawn = new Set(["record"]);
     state.candidates.forEach((codes, k) => {
       const [cx, cy] = this.centre(codes[data.across], codes[data.down]);
@@ -651,7 +661,7 @@ class Plane {
       if (k === this.picked) drawn.add("picked");
       const node = build("circle", {
         class: `bp-candidate${here ? " is-here" : ""}${k === this.picked ? " is-picked" : ""}${owners.has(k) ? "" : " is-idle"}`,
-        cx, cy, r: many ? (here ? 4.5 : 3) : here ? 7 : 5.5, "data-candidate": k,
+        cx, cy, r: this.radius(here), "data-candidate": k,
       });
       node.style.fill = here ? `rgb(${blend(this.full(k), theme.dark ? [255, 255, 255] : [0, 0, 0], 0.75)})` : "";
       nodes.push(node);
@@ -726,7 +736,7 @@ class Plane {
       node.style.visibility = shown ? "" : "hidden";
       return node;
     };
-    const owners = new Set(this.nearest).size;
+    const owners = this.owners.size;
     const m = this.state.candidates.length;
     this.legend.replaceChildren(...[
       entry("record", "the record"),
@@ -875,6 +885,15 @@ class Plane {
     const codes = [...this.state.record];
     codes[this.data.across] = column;
     codes[this.data.down] = row;
+    const there = this.state.candidates.findIndex((other) => String(other) === String(codes));
+    if (there >= 0) {
+      // A copy would own nothing anywhere; the second press of a double-click would leave one, too.
+      this.picked = there;
+      this.drawOver();
+      this.controls();
+      this.say(`Candidate ${this.candidateName(there)} is there already: ${this.named(codes).join(", ")}.`);
+      return;
+    }
     this.state.candidates.push(codes);
     this.state.drawn = true;
     this.picked = this.state.candidates.length - 1;
@@ -901,15 +920,21 @@ class Plane {
     this.commit();
   }
 
+  /** The candidate whose mark is under the pointer: one on this slice before others, then the nearest; or null. */
   candidateAt(event) {
     const place = this.stage.getBoundingClientRect();
     const [px, py] = [event.clientX - place.left, event.clientY - place.top];
+    const crowded = this.state.candidates.length * Math.PI * this.radius(false) ** 2 > CROWDED * this.box.w * this.box.h;
     let best = null;
-    let least = 11;
+    let least = Infinity;
     this.state.candidates.forEach((codes, k) => {
+      const here = this.onPlane(codes);
+      if (crowded && !here && !this.owners.has(k)) return;
       const [cx, cy] = this.centre(codes[this.data.across], codes[this.data.down]);
-      const apart = Math.hypot(cx - px, cy - py) + (this.onPlane(codes) ? 0 : 3);
-      if (apart < least) [least, best] = [apart, k];
+      const apart = Math.hypot(cx - px, cy - py);
+      if (apart > this.radius(here) + SLACK) return;
+      const rank = apart + (here ? 0 : 1000);
+      if (rank < least) [least, best] = [rank, k];
     });
     return best;
   }
@@ -925,10 +950,12 @@ class Plane {
   down(event) {
     if (event.button !== 0 || !this.data) return;
     const cell = this.cellAt(event);
+    // A tool does one thing: candidates are taken hold of only where they are edited.
+    const k = cell && this.tool === "add" ? this.candidateAt(event) : null;
+    this.presses = [this.presses[1], k];
     if (!cell) return;
     this.hideTip();
-    const k = this.candidateAt(event);
-    const record = this.overRecord(event) && !(this.tool === "add" && k !== null);
+    const record = this.overRecord(event) && k === null;
     const kind = record ? "record" : k !== null ? "candidate" : this.tool === "add" ? "add" : "record";
     this.drag = { kind, k, id: event.pointerId, cell, from: cell, before: JSON.parse(JSON.stringify(this.state)), origin: this.origin, jumped: kind === "record" && !record };
     this.stage.setPointerCapture(event.pointerId);
@@ -974,7 +1001,7 @@ class Plane {
     const { drag } = this;
     if (!drag || event.pointerId !== drag.id) return;
     this.drag = null;
-    if (drag.kind === "add" && !drag.travelled) this.add(drag.cell);
+    if (this.tool === "add" && drag.kind !== "candidate" && !drag.travelled) this.add(drag.cell);
     else if (drag.kind === "record") {
       if (drag.jumped && !drag.travelled) {
         this.origin = [...this.state.record];
@@ -1001,9 +1028,11 @@ class Plane {
     this.takeWaiting();
   }
 
-  double(event) {
-    const k = this.candidateAt(event);
-    if (k !== null && this.tool === "add") this.removeCandidate(k);
+  /** Removes a candidate that both presses were on; one that the first press placed stays. */
+  double() {
+    const [first, second] = this.presses;
+    this.presses = [null, null];
+    if (second !== null && first === second) this.removeCandidate(second);
   }
 
   key(event) {
@@ -1045,16 +1074,18 @@ class Plane {
     const cell = this.cellAt(event);
     if (!cell) return this.hideTip();
     const k = this.candidateAt(event);
-    this.stage.classList.toggle("is-over-handle", k !== null || this.overRecord(event));
+    this.stage.classList.toggle("is-over-handle", this.overRecord(event) || (this.tool === "add" && k !== null));
     const record = [...this.state.record];
     [record[this.data.across], record[this.data.down]] = cell;
     const { soft, nearest } = this.softAt(record);
-    const lines = [build("b", {}, k === null ? this.named(record).join(", ") : `Candidate ${this.candidateName(k)}: ${this.named(this.state.candidates[k]).join(", ")}`)];
-    if (k !== null) lines.push(build("span", {}, this.nearest.includes(k) ? "owns a region here" : "owns no cell on this slice"));
-    else {
-      lines.push(build("span", { "data-tip": "hard" }, `hard: all to ${this.candidateName(nearest)}, at distance ${short(this.distance(record, this.state.candidates[nearest]))}`));
-      const top = [...soft].map((share, i) => [share, i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 3);
-      lines.push(build("span", { "data-tip": "soft" }, `soft: ${top.map(([share, i]) => `${this.candidateName(i)} ${(100 * share).toFixed(1)} %`).join(", ")}`));
+    const top = [...soft].map((share, i) => [share, i]).sort((a, b) => b[0] - a[0] || a[1] - b[1]).slice(0, 3);
+    const lines = [
+      build("b", {}, this.named(record).join(", ")),
+      build("span", { "data-tip": "hard" }, `hard: all to ${this.candidateName(nearest)}, at distance ${short(this.distance(record, this.state.candidates[nearest]))}`),
+      build("span", { "data-tip": "soft" }, `soft: ${top.map(([share, i]) => `${this.candidateName(i)} ${(100 * share).toFixed(1)} %`).join(", ")}`)];
+    if (k !== null) {
+      const where = this.named(this.state.candidates[k]).join(", ");
+      lines.push(build("span", { "data-tip": "candidate" }, `Candidate ${this.candidateName(k)}: ${where}; ${this.owners.has(k) ? "owns a region here" : "owns no cell on this slice"}`));
     }
     this.tip.replaceChildren(...lines);
     this.tip.hidden = false;
