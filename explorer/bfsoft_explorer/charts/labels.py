@@ -94,7 +94,9 @@ def marks(low: Fraction, high: Fraction, grain: Fraction = Fraction(0), most: in
 
 def axis(places: Sequence[float], texts: Sequence[str], **options: Any) -> alt.Axis:
     """An axis of numbers with these texts at these places, which rise; it leaves out what would be written over."""
-    return alt.Axis(values=[*places], labelExpr=spoken(places, texts), labelOverlap=True, **{"grid": False, **options})
+    # A last label is moved inwards: half of it would be cut off.
+    own = {"grid": False, "labelOverlap": True, "labelFlush": 12, **options}
+    return alt.Axis(values=[*places], labelExpr=spoken(places, texts), **own)
 
 
 def spoken(places: Sequence[float], texts: Sequence[str]) -> str:
