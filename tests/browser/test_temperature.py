@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -250,3 +251,115 @@ def test_a_number_out_of_range_is_refused_in_words_and_its_field_goes_on_followi
     rounds.press("Enter")
     expect(page.get_by_role("alert")).to_contain_text("Rounds: 0 is too small; the least is 1.")
     expect(rounds).not_to_have_value("0")
+
+
+# --- words, rooms and fingers --------------------------------------------------------------------------------------
+
+
+def test_the_sigma_of_uneven_rounds_is_its_least_and_its_most(page, app_url):
+    scenario = STAFF.replace(rounds=3, shares=(1.0, 100.0, 1.0))
+    open_page(page, app_url, scenario)
+    sigmas = json.loads(page.locator("[data-readout=sigma]").get_attribute("data-rounds"))
+    said = [float(each.replace(",", "")) for each in page.locator("[data-readout=sigma]").inner_text().split(" … ")]
+    assert said == pytest.approx([min(sigmas), max(sigmas)], rel=5e-3)
+    expect(page.locator(".bft-readout", has=page.locator("[data-readout=sigma]")).locator("small")).to_have_text(
+        "votes: least in round 2, most in rounds 1 and 3"
+    )
+    agrees_with_core(page, scenario)
+
+
+@pytest.mark.parametrize(
+    ("weight", "rules", "participation", "says"),
+    [
+        (0, {"age": bf.Threshold(7)}, False, "Votes ignore what is joined, of weight 0: its edges need no noise."),
+        (0, {"age": bf.Threshold(7)}, True, "Participation alone sets the noise"),
+        (1, {}, False, "This policy has no edges"),
+        (1, {}, True, "Participation alone sets the noise"),
+    ],
+)
+def test_why_there_is_no_noise_to_save_is_told_apart(page, app_url, weight, rules, participation, says):
+    domain = bf.Domain(STAFF.domain.attributes, {name: weight if name == "age" else 1 for name in STAFF.domain.names})
+    scenario = STAFF.replace(policy=bf.Policy(domain, rules, participation))
+    open_page(page, app_url, scenario)
+    expect(page.locator(".bft-finding")).to_contain_text(says)
+    expect(page.locator(".bft-readout", has=page.locator("[data-readout=ratio]"))).to_contain_text("full noise")
+
+
+@pytest.mark.parametrize("width", [320, 390, 820])
+def test_no_title_of_the_dial_is_cut_off_or_over_another(new_page, app_url, width):
+    page = open_page(new_page(viewport={"width": width, "height": 900}), app_url)
+    right = page.locator(".bft-stage").bounding_box()["x"] + page.locator(".bft-stage").bounding_box()["width"]
+    titles = [title.bounding_box() for title in page.locator("text.bft-title").all()]
+    assert len(titles) == 4
+    panels = [panel.bounding_box() for panel in page.locator(".bft-panel").all()]
+    for title in titles:
+        assert title["x"] + title["width"] <= right + 0.5
+        assert not any(
+            title["y"] + 2 < panel["y"] + panel["height"] and panel["y"] < title["y"] + title["height"] - 2
+            for panel in panels
+        )
+    first, second = titles[:2]
+    assert first["x"] + first["width"] < second["x"]
+
+
+@pytest.fixture
+def fingers(new_page, app_url):
+    """The page on a telephone, wider than its window, and a drag by one finger along points of the window."""
+    page = new_page(viewport={"width": 390, "height": 800}, has_touch=True)
+    session = page.context.new_cdp_session(page)
+
+    def drag(*through: tuple[float, float]) -> None:
+        points = [through[0]]
+        for (x0, y0), (x1, y1) in pairwise(through):
+            points += [(x0 + (x1 - x0) * k / 8, y0 + (y1 - y0) * k / 8) for k in range(1, 9)]
+        for at, (x, y) in enumerate(points):
+            kind = "touchMove" if at else "touchStart"
+            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+        session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+    open_page(page, app_url)
+    # What scrolls the page gets something to scroll to, both ways.
+    page.locator(".bft-stage").evaluate(
+        """stage => {
+            const up = (node) => node.parentElement ?? node.getRootNode().host;
+            let box = up(stage);
+            while (box && !['auto', 'scroll'].includes(getComputedStyle(box).overflowY)) box = up(box);
+            box ??= document.scrollingElement;
+            box.style.overflowX = "auto";
+            const far = document.createElement("div");
+            far.style = "flex: none; align-self: flex-start; width: 900px; height: 2000px";
+            box.append(far);
+            window.scroller = box;
+        }"""
+    )
+    page.wait_for_function("scroller.scrollWidth > 800 && scroller.scrollHeight > 2000")
+    return page, drag
+
+
+def scrolled(page: Page) -> list[float]:
+    return page.evaluate("[scroller.scrollLeft, scroller.scrollTop]")
+
+
+def test_a_finger_along_the_dial_sets_tau_though_the_page_could_scroll_sideways(fingers):
+    page, drag = fingers
+    x, y = place(page, 0.01)
+    drag((x + 40, y), (x - 60, y + 6))
+    assert scrolled(page)[0] == 0
+    expect_strip(page, f"{tau(page):g}")
+    assert tau(page) < 0.01
+
+
+def test_a_finger_across_the_dial_scrolls_the_page_and_leaves_tau(fingers):
+    page, drag = fingers
+    x, y = place(page, 0.01)
+    drag((x, y), (x + 4, y - 250))
+    page.wait_for_function("scroller.scrollTop > 0")
+    assert tau(page) == 0.03
+    assert strip(page) == "0.03"
+
+
+def test_what_a_finger_may_do_is_declared_on_html(page, app_url):
+    """Within an SVG browsers pass over touch-action."""
+    open_page(page, app_url)
+    declared = page.locator(".bft-stage").evaluate("stage => [stage.namespaceURI, getComputedStyle(stage).touchAction]")
+    assert declared == ["http://www.w3.org/1999/xhtml", "pan-y pinch-zoom"]
