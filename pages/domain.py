@@ -86,7 +86,6 @@ def show_guesses(name: str, frame: pd.DataFrame, guesses: list[Guess]) -> None:
     )
     edited = st.data_editor(
         table, hide_index=True, disabled=["Column", "Looks like", "Because", "To check"], key=f"domain:guesses:{name}",
-        height=min(38 + 35 * len(table), 420),
     )  # fmt: skip
     chosen = [each for each, use in zip(guesses, edited["Use"], strict=True) if use]
     row = st.container(horizontal=True, vertical_alignment="center")
@@ -273,7 +272,7 @@ with weights:
         }
     )
     st.dataframe(
-        shares, hide_index=True, height=min(38 + 35 * len(shares), 400),
+        shares, hide_index=True,
         column_config={"Weight": st.column_config.ProgressColumn(format="%.3g", min_value=0.0, max_value=1.0)},
         alt="The attributes of the scenario's domain with their values, weights and rules",
     )  # fmt: skip

@@ -84,7 +84,7 @@ def verdicts(said: pd.DataFrame, place: Any) -> None:
         "Here": [interval(row) for _, row in said.iterrows()],
     })  # fmt: skip
     place.dataframe(
-        shown, hide_index=True, height=min(38 + 35 * len(shown), 420),
+        shown, hide_index=True,
         column_config={"The paper says": st.column_config.TextColumn(width="medium")},
         alt="Claims of the paper with what was found here and a verdict",
     )  # fmt: skip
