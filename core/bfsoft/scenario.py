@@ -103,6 +103,20 @@ class Scenario(BaseModel):
         except ValidationError as error:
             raise _misfit(error) from None
         _policy_spec(self.policy)  # a scenario that could not be saved is refused now, not when saving
+        self._check_budget()  # nor one whose budget cannot be spent
+
+    def _check_budget(self) -> None:
+        from .errors import BudgetError
+
+        try:
+            budget = self.budget
+        except BudgetError as error:
+            key = "delta" if str(error).startswith("δ") else "epsilon" if self.rho is None else "rho"
+            raise _Misfit((key,), str(error)) from None
+        try:
+            budget.split(self.rounds, self.shares)
+        except BudgetError as error:
+            raise _Misfit(("shares",), str(error)) from None
 
     @classmethod
     def of(cls, policy: Policy, **settings: Any) -> Scenario:

@@ -97,10 +97,10 @@ def test_a_fixed_population_is_the_same_for_every_seed(table: bf.Records, policy
 
 
 def test_the_paper_s_hard_vote_spends_its_full_noise_unseen() -> None:
-    """Edges of an attribute without weight never cross a boundary: Hard's sensitivity is 0, and its noise too."""
-    domain = bf.Domain([bf.Numeric("x", 0, 99), bf.Numeric("y", 0, 9)], {"x": 1, "y": 0})
-    policy = bf.Policy(domain, {"y": bf.Threshold(1)})
-    table = bf.Records.of_codes(domain, np.column_stack([np.arange(100), np.zeros(100, dtype=np.int64)]))
+    """One edge on a long axis crosses no boundary of a few candidates: Hard's sensitivity is 0, and its noise too."""
+    domain = bf.Domain([bf.Numeric("x", 0, 99_999)])
+    policy = bf.Policy(domain, {"x": bf.Edges([(0, 1)])})
+    table = bf.Records.of_codes(domain, np.arange(0, 100_000, 1_000)[:, None])
     results = {
         (variant.name, rho): variant(table, ex.Arm((), policy, bf.HardVote(), "policy", rho), 0, SMALL)
         for variant in (variants.PAPER, variants.TAB_PE)
