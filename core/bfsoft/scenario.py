@@ -19,7 +19,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from . import _yaml
 from .domain import Categorical, Domain, Hierarchical, Numeric
-from .errors import BFSoftError, ScenarioError
+from .errors import BFSoftError, BudgetError, ScenarioError
 from .policy import Blocks, Complete, Edges, Policy, Rule, Threshold
 
 if TYPE_CHECKING:
@@ -106,8 +106,6 @@ class Scenario(BaseModel):
         self._check_budget()  # nor one whose budget cannot be spent
 
     def _check_budget(self) -> None:
-        from .errors import BudgetError
-
         try:
             budget = self.budget
         except BudgetError as error:
