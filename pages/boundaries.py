@@ -61,8 +61,8 @@ def fresh_view() -> dict[str, Any]:
     return {
         "attributes": domain.attributes, "across": across, "down": down, "record": np.array(record, dtype=np.int64),
         "source": "random", "many": 100, "seed": scenario.seed, "drawn": None, "drawn_before": [], "method": None,
-        "round": 1, "vote": "hard", "moved": 0, "ends": 0, "section": SECTIONS[0], "along": across, "to": None,
-        "to_from": None,
+        "round": 1, "vote": "hard", "moved": 0, "made": 0, "ends": 0, "section": SECTIONS[0], "along": across,
+        "to": None, "to_from": None,
     }  # fmt: skip
 
 
@@ -94,10 +94,24 @@ state.shown()["boundaries"] = view  # it is changed in place, also by parts of t
 def key_of(name: str) -> str:
     """A widget's key, a new one each time that the plane or a button changed the view.
 
-    A browser that still shows the old value would send it back with the next gesture, and so undo the change; what it
-    sends for a key that is gone is ignored.
+    A browser that still shows the old value would send it back with the next gesture, and so undo the change.
     """
+    view["made"] = view["moved"]
     return f"boundaries:{name}:{view['moved']}"
+
+
+def unless_gone(then: Callable[..., None]) -> Callable[..., None]:
+    """A callback of a widget made now, which does nothing once others stand in its place.
+
+    A browser tells of the widgets that it still has, also where the plane has changed the view since they were made.
+    """
+    own, made = view, view["moved"]
+
+    def told(*given: Any) -> None:
+        if own["made"] == made:
+            then(*given)
+
+    return told
 
 
 def kept(widget: Callable[..., Any], label: str, name: str, steady: bool = False, **options: Any) -> Any:
@@ -113,7 +127,7 @@ def kept(widget: Callable[..., Any], label: str, name: str, steady: bool = False
         if st.session_state[key] is not None:
             view[name] = st.session_state[key]
 
-    return widget(label, key=key, on_change=changed, **options)
+    return widget(label, key=key, on_change=changed if steady else unless_gone(changed), **options)
 
 
 # --- candidates ------------------------------------------------------------------------------------------------------
@@ -151,8 +165,9 @@ def bring_back() -> None:
     view["moved"] += 1
 
 
-def choose_source() -> None:
-    chosen = st.session_state[key_of("source")]
+def choose_source(key: str) -> None:
+    # Under the key it was made with: a gesture told in the same breath has given the control a new one.
+    chosen = st.session_state[key]
     if chosen == "drawn" and view["drawn"] is None:
         view["drawn"] = candidates_now().copy()
     view["source"] = chosen
@@ -203,7 +218,7 @@ def candidate_controls() -> None:
     st.session_state[key_of("source")] = view["source"]
     st.segmented_control(
         "Candidates", [*SOURCES], format_func=SOURCES.__getitem__, key=key_of("source"), required=True,
-        on_change=choose_source, width="stretch", wrap=True,
+        on_change=unless_gone(choose_source), args=(key_of("source"),), width="stretch", wrap=True,
         help="The records that can be voted for. Drawn: place, drag and remove them on the plane.",
     )  # fmt: skip
     if view["source"] == "random":
@@ -246,8 +261,8 @@ def candidate_controls() -> None:
 # --- the plane's attributes and the record ---------------------------------------------------------------------------
 
 
-def choose_axis(axis: str, other: str) -> None:
-    chosen = st.session_state[key_of(axis)]
+def choose_axis(axis: str, other: str, key: str) -> None:
+    chosen = st.session_state[key]
     if chosen == view[other]:  # swapping is what someone means who picks the other axis's attribute
         view[other] = view[axis]
     view[axis] = chosen
@@ -256,7 +271,8 @@ def choose_axis(axis: str, other: str) -> None:
 def axis_controls() -> None:
     for label, axis, other in (("Across", "across", "down"), ("Down", "down", "across")):
         st.session_state[key_of(axis)] = view[axis]
-        st.selectbox(label, names, key=key_of(axis), on_change=choose_axis, args=(axis, other))
+        told = (axis, other, key_of(axis))
+        st.selectbox(label, names, key=key_of(axis), on_change=unless_gone(choose_axis), args=told)
 
 
 # A field's label is read as Markdown; the notice that refuses a number, which begins with it, is not.
@@ -286,13 +302,13 @@ def value_control(label: str, name: str, key: str, code: int, then: Callable[[in
         number: Callable[[Any], Any] = int if whole else float
         st.session_state[key] = number(values[code])
         number_field(
-            label, _READ_AS_WRITTEN, key=key, on_change=typed, min_value=number(attribute.low),
+            label, _READ_AS_WRITTEN, key=key, on_change=unless_gone(typed), min_value=number(attribute.low),
             max_value=number(attribute.high), step=number(attribute.step),
         )  # fmt: skip
     else:
         st.session_state[key] = code
         # A slider's values are read as Markdown, a list's are not; numbers are the same in both.
-        options: dict[str, Any] = {"key": key, "on_change": chosen, "options": range(len(values))}
+        options: dict[str, Any] = {"key": key, "on_change": unless_gone(chosen), "options": range(len(values))}
         widget: Any = st.select_slider if attribute.kind == "numeric" else st.selectbox
         widget(words.plain(label), format_func=lambda each: str(values[each]), **options)
 

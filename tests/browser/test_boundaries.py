@@ -251,6 +251,98 @@ def test_candidates_are_placed_dragged_and_removed(mount) -> None:
     expect(page.locator(".bp-status")).to_contain_text("last candidate stays")
 
 
+def place_of(page: Page, record: list[int], shown: Plane) -> tuple[float, float]:
+    """Where a cell's centre is on the screen, seen from where the record is drawn, which is at ``record``."""
+    (x, y), box = centre(page, ".bp-record"), page.locator(".bp-stage").bounding_box()
+    assert box is not None
+    now = [int(code) for code in (page.locator(".bp-record").get_attribute("data-record") or "").split(",")]
+    down, across = shown.positions
+    rows, columns = shown.shape
+    wide = (box["width"] - 62 - 12) / columns  # both axes are numeric here: the stage's margins are fixed
+    high = (box["height"] - 8 - 44) / rows
+    return x + (record[across] - now[across]) * wide, y - (record[down] - now[down]) * high
+
+
+def test_moving_the_record_never_takes_hold_of_a_candidate(mount) -> None:
+    policy, shown, candidates = adult()
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    rx, ry = centre(page, ".bp-record")
+    near = min(range(100), key=lambda k: abs(candidates[k][0] - 50) + abs(candidates[k][3] - 20))
+    x, y = centre(page, f"[data-candidate='{near}']")
+    assert abs(x - rx) + abs(y - ry) > 40
+    page.mouse.click(x, y)
+    assert commits(page)[-1]["record"][0] == candidates[near][0]
+    assert commits(page)[-1]["record"][3] == candidates[near][3]
+    page.mouse.move(x + 60, y + 1)
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 40, y, steps=4)
+    page.mouse.up()
+    page.mouse.dblclick(x, y)
+    assert len(commits(page)) >= 3
+    assert all(edit["candidates"] is None for edit in commits(page))
+    assert page.locator(".bp-candidate.is-picked").count() == 0
+    assert page.locator("[data-candidate]").count() == 100
+
+
+def test_a_double_click_on_an_empty_place_adds_one_candidate_and_keeps_it(mount) -> None:
+    policy, shown, _ = adult()
+    page = mount(plane_data(policy, shown, shown.record[None, :].copy(), tau=0.03, vote="hard"))
+    page.locator("[data-choice=add]").click()
+    x, y = centre(page, ".bp-record")
+    page.mouse.dblclick(x + 90, y + 60)
+    expect(page.locator("[data-candidate]")).to_have_count(2)
+    assert [len(edit["candidates"]) for edit in commits(page)] == [2]
+    page.mouse.dblclick(*centre(page, "[data-candidate='1']"))
+    expect(page.locator("[data-candidate]")).to_have_count(1)
+
+
+def test_a_click_adds_one_candidate_a_cell_and_the_records_too(mount) -> None:
+    domain = bf.Domain([bf.Numeric("x", 0, 3), bf.Numeric("y", 0, 2)])
+    policy, shown = bf.Policy(domain, {}), plane(domain, "x", "y", np.array([1, 1]))
+    page = mount(plane_data(policy, shown, np.array([[0, 0]]), tau=0.03, vote="hard"))
+    page.locator("[data-choice=add]").click()
+    page.mouse.click(*centre(page, ".bp-record"))
+    assert commits(page)[-1]["candidates"] == [[0, 0], [1, 1]]
+    x, y = centre(page, ".bp-record")
+    page.mouse.dblclick(x + 35, y + 35)  # the same wide cell, away from its mark
+    assert commits(page)[-1]["candidates"] == [[0, 0], [1, 1]]
+    expect(page.locator(".bp-status")).to_have_text("Candidate #2 is there already: 1, 1.")
+
+
+@pytest.mark.parametrize("m", [512, 5000])
+def test_among_many_candidates_every_cell_is_hovered_and_clicked(mount, m: int) -> None:
+    policy, shown, _ = adult()
+    candidates = random_candidates(policy.domain, m, 0)
+    page = mount(plane_data(policy, shown, candidates, tau=0.03, vote="hard"))
+    nearest = regions(shown, candidates)
+    draw, told = np.random.default_rng(5), 0
+    for age, hours in zip(draw.integers(2, 72, 12).tolist(), draw.integers(2, 97, 12).tolist(), strict=True):
+        cell = shown.record.copy()
+        cell[[0, 3]] = age, hours
+        page.mouse.move(*place_of(page, cell.tolist(), shown))
+        values = [str(value) for value in policy.domain.decode(cell[None, :]).iloc[0]]
+        assert text(page, ".bp-tip b") == ", ".join(values)
+        assert text(page, "[data-tip=hard]").startswith(f"hard: all to #{nearest[hours, age] + 1},")
+        assert text(page, "[data-tip=soft]").startswith("soft: #")
+        told += page.locator("[data-tip=candidate]").count()
+        page.mouse.click(*place_of(page, cell.tolist(), shown))
+        assert commits(page)[-1]["record"] == cell.tolist()
+    x, y = centre(page, f"[data-candidate='{int(nearest[50, 40])}']")
+    page.mouse.move(x, y)
+    assert "; owns a region here" in text(page, "[data-tip=candidate]")
+    assert told < 12
+    page.locator("[data-choice=add]").click()
+    added = 0
+    for age in range(4, 70, 11):
+        cell = shown.record.copy()
+        cell[[0, 3]] = age, 31
+        before = page.locator("[data-candidate]").count()
+        page.mouse.click(*place_of(page, cell.tolist(), shown))
+        added += page.locator("[data-candidate]").count() - before
+    assert added >= 3  # where no mark that counts here is in the way
+
+
 @pytest.mark.parametrize("width", [560, 713, 915, 1280])
 def test_the_plane_stays_put_while_candidates_are_added(mount, width: int) -> None:
     policy, shown, candidates = adult()
@@ -581,6 +673,33 @@ def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) ->
     expect(page.locator("[data-candidate]").first).to_have_class("bp-candidate is-here")
     title = page.get_by_role("button", name="Fullscreen: The exact sensitivity attains the bound at every τ searched")
     expect(title).to_be_attached(timeout=180_000)
+
+
+def test_drawn_candidates_come_back_after_a_random_one_was_dragged(page: Page, app_url: str) -> None:
+    open_boundaries(page, app_url)
+    source = page.get_by_role("radiogroup", name="Candidates")
+    source.get_by_role("radio", name="Drawn").click()
+    page.get_by_role("button", name="Start with one").click()
+    expect(page.locator("[data-candidate]")).to_have_count(1)
+    page.locator("[data-choice=add]").click()
+    x, y = centre(page, ".bp-record")
+    for i, (dx, dy) in enumerate([(-90, 40), (70, 50), (60, -40)]):
+        counted = page.locator("p", has_text="In the whole domain")
+        told = counted.inner_text()
+        page.mouse.click(x + dx, y + dy)
+        expect(page.locator("[data-candidate]")).to_have_count(2 + i)
+        expect(counted).not_to_have_text(told)  # the page has taken it up
+    source.get_by_role("radio", name="Random").click()
+    expect(page.locator("[data-candidate]")).to_have_count(100)
+    x, y = centre(page, "[data-candidate='7']")
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 30, y + 10, steps=4)
+    page.mouse.up()
+    page.get_by_role("button", name="Bring back the 4 candidates drawn before").click()
+    expect(page.locator("[data-candidate]")).to_have_count(4)
+    page.get_by_role("button", name="Bring back the 100 candidates drawn before").click()
+    expect(page.locator("[data-candidate]")).to_have_count(100)
 
 
 def test_the_sources_of_candidates_are_whole_words_on_a_narrow_page(page: Page, app_url: str) -> None:
