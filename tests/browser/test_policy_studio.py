@@ -19,6 +19,7 @@ def open_page(page: Page, url: str, path: str = "", scenario: bf.Scenario | None
     link = f"?s={share.to_link(scenario)}" if scenario else ""
     page.goto(f"{url}/{path}{link}")
     expect(page.locator(".bfsoft-strip")).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
 
 
 def strip(page: Page, label: str):

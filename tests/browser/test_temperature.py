@@ -22,6 +22,7 @@ STAFF = bf.load_scenario("staff").replace(size=48)
 def open_page(page: Page, app_url: str, scenario: bf.Scenario = STAFF) -> Page:
     page.goto(f"{app_url}/temperature?s={share.to_link(scenario)}")
     expect(page.locator("[data-readout=ratio][data-raw]")).to_be_visible()
+    expect(page.get_by_test_id("stApp")).to_have_attribute("data-test-script-state", "notRunning")
     return page
 
 
