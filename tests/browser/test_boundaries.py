@@ -678,28 +678,33 @@ def test_drawing_candidates_and_attaining_the_bound(page: Page, app_url: str) ->
 def test_drawn_candidates_come_back_after_a_random_one_was_dragged(page: Page, app_url: str) -> None:
     open_boundaries(page, app_url)
     source = page.get_by_role("radiogroup", name="Candidates")
+    counted, marks = page.locator("p", has_text="In the whole domain"), page.locator("[data-candidate]")
+
+    def then(act: Callable[[], None], m: int) -> None:
+        """Wait until the page, and not the plane alone, shows what came of it."""
+        before = counted.inner_text()
+        act()
+        expect(marks).to_have_count(m)
+        expect(counted).not_to_have_text(before)
+
+    def drag() -> None:
+        x, y = centre(page, "[data-candidate='7']")
+        page.mouse.move(x, y)
+        page.mouse.down()
+        page.mouse.move(x - 60, y + 30, steps=4)
+        page.mouse.up()
+        expect(source.get_by_role("radio", name="Drawn")).to_be_checked()
+
     source.get_by_role("radio", name="Drawn").click()
-    page.get_by_role("button", name="Start with one").click()
-    expect(page.locator("[data-candidate]")).to_have_count(1)
+    then(page.get_by_role("button", name="Start with one").click, 1)
     page.locator("[data-choice=add]").click()
     x, y = centre(page, ".bp-record")
-    for i, (dx, dy) in enumerate([(-90, 40), (70, 50), (60, -40)]):
-        counted = page.locator("p", has_text="In the whole domain")
-        told = counted.inner_text()
-        page.mouse.click(x + dx, y + dy)
-        expect(page.locator("[data-candidate]")).to_have_count(2 + i)
-        expect(counted).not_to_have_text(told)  # the page has taken it up
-    source.get_by_role("radio", name="Random").click()
-    expect(page.locator("[data-candidate]")).to_have_count(100)
-    x, y = centre(page, "[data-candidate='7']")
-    page.mouse.move(x, y)
-    page.mouse.down()
-    page.mouse.move(x + 30, y + 10, steps=4)
-    page.mouse.up()
-    page.get_by_role("button", name="Bring back the 4 candidates drawn before").click()
-    expect(page.locator("[data-candidate]")).to_have_count(4)
-    page.get_by_role("button", name="Bring back the 100 candidates drawn before").click()
-    expect(page.locator("[data-candidate]")).to_have_count(100)
+    for m, (dx, dy) in enumerate([(-90, 40), (70, 50), (60, -40)], start=2):
+        then(lambda at=(x + dx, y + dy): page.mouse.click(*at), m)
+    then(source.get_by_role("radio", name="Random").click, 100)
+    drag()
+    then(page.get_by_role("button", name="Bring back the 4 candidates drawn before").click, 4)
+    then(page.get_by_role("button", name="Bring back the 100 candidates drawn before").click, 100)
 
 
 def test_the_sources_of_candidates_are_whole_words_on_a_narrow_page(page: Page, app_url: str) -> None:
