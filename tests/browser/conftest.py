@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -206,13 +207,46 @@ def harness_url() -> Iterator[str]:
 
 
 @pytest.fixture
-def mount(page: Page, harness_url: str) -> Callable[[dict[str, Any]], Page]:
-    """Open the harness and mount a canvas with this data."""
-    page.goto(harness_url)
-    page.wait_for_function("window.ready")
+def mount_on(harness_url: str) -> Callable[[Page], Callable[[dict[str, Any]], Page]]:
+    """Open the harness on a page; what comes back mounts a canvas with some data there."""
 
-    def put(data: dict[str, Any]) -> Page:
-        page.evaluate("data => { mount(data) }", data)
-        return page
+    def opened(page: Page) -> Callable[[dict[str, Any]], Page]:
+        page.goto(harness_url)
+        page.wait_for_function("window.ready")
 
-    return put
+        def put(data: dict[str, Any]) -> Page:
+            page.evaluate("data => { mount(data) }", data)
+            return page
+
+        return put
+
+    return opened
+
+
+@pytest.fixture
+def mount(page: Page, mount_on: Callable[[Page], Callable[[dict[str, Any]], Page]]) -> Callable[[dict[str, Any]], Page]:
+    """Mount a canvas with this data on the page."""
+    return mount_on(page)
+
+
+@pytest.fixture
+def touch_page(new_page: Callable[..., Page]) -> Callable[..., tuple[Page, Callable[..., None]]]:
+    """Open a page of a size that is driven by fingers alone: the page, and a drag by one finger along points of it."""
+
+    def opened(width: int, height: int) -> tuple[Page, Callable[..., None]]:
+        page = new_page(viewport={"width": width, "height": height}, has_touch=True)
+        fingers = page.context.new_cdp_session(page)
+
+        def drag(*through: tuple[float, float]) -> None:
+            """Touch the first point, slide along the others in small steps, and lift; the browser may pan instead."""
+            points = [through[0]]
+            for (x0, y0), (x1, y1) in pairwise(through):
+                points += [(x0 + (x1 - x0) * k / 8, y0 + (y1 - y0) * k / 8) for k in range(1, 9)]
+            for at, (x, y) in enumerate(points):
+                kind = "touchMove" if at else "touchStart"
+                fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
+            fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
+
+        return page, drag
+
+    return opened

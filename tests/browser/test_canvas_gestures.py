@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Locator, Page, expect
@@ -462,28 +461,11 @@ def test_edits_are_spoken_and_parts_are_named(mount):
 
 
 @pytest.fixture
-def touch(new_page, harness_url):
+def touch(touch_page, mount_on):
     """A tablet-sized page with the canvas on it, driven by fingers alone: ``touch(data)`` gives the page and a drag."""
-    page = new_page(viewport={"width": 820, "height": 1100}, has_touch=True)
-    fingers = page.context.new_cdp_session(page)
-
-    def drag(*through: tuple[float, float]) -> None:
-        """Touch the first point, slide along the others in small steps, and lift; the browser may take it for a pan."""
-        points = [through[0]]
-        for (x0, y0), (x1, y1) in pairwise(through):
-            points += [(x0 + (x1 - x0) * k / 6, y0 + (y1 - y0) * k / 6) for k in range(1, 7)]
-        for at, (x, y) in enumerate(points):
-            kind = "touchMove" if at else "touchStart"
-            fingers.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
-        fingers.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
-    def mounted(given):
-        page.goto(harness_url)
-        page.wait_for_function("window.ready")
-        page.evaluate("data => { mount(data) }", given)
-        return page, drag
-
-    return mounted
+    page, drag = touch_page(820, 1100)
+    put = mount_on(page)
+    return lambda given: (put(given), drag)
 
 
 def test_touch_joins_by_tapping_two_values(touch):

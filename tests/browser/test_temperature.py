@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from itertools import pairwise
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -304,20 +303,9 @@ def test_no_title_of_the_dial_is_cut_off_or_over_another(new_page, app_url, widt
 
 
 @pytest.fixture
-def fingers(new_page, app_url):
+def fingers(touch_page, app_url):
     """The page on a telephone, wider than its window, and a drag by one finger along points of the window."""
-    page = new_page(viewport={"width": 390, "height": 800}, has_touch=True)
-    session = page.context.new_cdp_session(page)
-
-    def drag(*through: tuple[float, float]) -> None:
-        points = [through[0]]
-        for (x0, y0), (x1, y1) in pairwise(through):
-            points += [(x0 + (x1 - x0) * k / 8, y0 + (y1 - y0) * k / 8) for k in range(1, 9)]
-        for at, (x, y) in enumerate(points):
-            kind = "touchMove" if at else "touchStart"
-            session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": [{"x": x, "y": y}]})
-        session.send("Input.dispatchTouchEvent", {"type": "touchEnd", "touchPoints": []})
-
+    page, drag = touch_page(390, 800)
     open_page(page, app_url)
     # What scrolls the page gets something to scroll to, both ways.
     page.locator(".bft-stage").evaluate(
