@@ -59,17 +59,6 @@ def candidates(job: Any) -> tuple[bf.domain.Codes, int, Hashable]:
     return random_candidates(scenario.domain, scenario.size, scenario.seed), 1, (RANDOM, scenario.size, scenario.seed)
 
 
-def change(**changes: Any) -> None:
-    """Change the scenario, unless its budget could then not be spent, which a notice says."""
-    try:
-        new = state.scenario().replace(**changes)
-        new.budget.split(new.rounds, new.shares)
-    except BFSoftError as error:
-        state.notify(str(error))
-    else:
-        state.replace(**changes)
-
-
 # ------------------------------------------------------------------ what every part needs
 
 job, records = last_synthesis(), table()
@@ -85,7 +74,7 @@ if records is not None and records.n:
 
 temperature_dial(
     policy, tau, budget, scenario.rounds, scenario.shares, profile, key="temperature:dial",
-    on_change=lambda let_go: change(tau=let_go),
+    on_change=lambda let_go: state.replace(tau=let_go),
 )  # fmt: skip
 
 
@@ -184,26 +173,26 @@ def show_budget() -> None:
     st.markdown("Set any one of these; the others follow.")
     row = st.columns(5, gap="medium")
     amount(
-        row[0], "ρ (zCDP), all rounds", "rho", budget.rho, lambda rho: change(rho=rho),
+        row[0], "ρ (zCDP), all rounds", "rho", budget.rho, lambda rho: state.replace(rho=rho),
         "Zero-concentrated differential privacy: what the noise is computed from. It adds up over rounds.",
     )  # fmt: skip
     amount(
-        row[1], "ε, exact", "epsilon", budget.epsilon, lambda epsilon: change(epsilon=epsilon),
+        row[1], "ε, exact", "epsilon", budget.epsilon, lambda epsilon: state.replace(epsilon=epsilon),
         "The ε of these Gaussian releases at δ, with nothing lost in conversion. What to quote.",
     )  # fmt: skip
     amount(
         row[2], "ε by the paper's formula", "epsilon_zcdp", budget.epsilon_zcdp,
-        lambda epsilon: change(rho=bf.Budget.of_epsilon_zcdp(epsilon, budget.delta).rho),
+        lambda epsilon: state.replace(rho=bf.Budget.of_epsilon_zcdp(epsilon, budget.delta).rho),
         "ρ + 2√(ρ ln 1/δ): true of any ρ-zCDP mechanism, so never below the exact ε. To compare with the paper.",
     )  # fmt: skip
     amount(
-        row[3], "δ", "delta", budget.delta, lambda delta: change(delta=delta),
+        row[3], "δ", "delta", budget.delta, lambda delta: state.replace(delta=delta),
         "The probability that ε's promise may fail; well below one over the number of records. Changing it keeps "
         f"{'ρ' if scenario.rho is not None else 'the exact ε'}, which was set.",
     )  # fmt: skip
     amount(
         row[4], "Attacker's success (%)", "success", 100 * budget.success,
-        lambda percent: change(rho=bf.Budget.of_success(percent / 100).rho),
+        lambda percent: state.replace(rho=bf.Budget.of_success(percent / 100).rho),
         "An attacker knows all else, sees the whole release and guesses which of two neighbouring values a person has: "
         "at best so often right. 50 % is guessing.",
     )  # fmt: skip
@@ -222,12 +211,12 @@ def show_budget() -> None:
         "third round half of the budget.",
     )  # fmt: skip
     buttons = parts[2].container(horizontal=True)
-    buttons.button("Equal", on_click=change, kwargs={"shares": None})
+    buttons.button("Equal", on_click=state.replace, kwargs={"shares": None})
     buttons.button(
-        "Rising", on_click=change, kwargs={"shares": shares.made("rising", scenario.rounds)}, help="1, 2, 3, …"
+        "Rising", on_click=state.replace, kwargs={"shares": shares.made("rising", scenario.rounds)}, help="1, 2, 3, …"
     )
     buttons.button(
-        "Falling", on_click=change, kwargs={"shares": shares.made("falling", scenario.rounds)}, help="…, 3, 2, 1"
+        "Falling", on_click=state.replace, kwargs={"shares": shares.made("falling", scenario.rounds)}, help="…, 3, 2, 1"
     )
     given = (policy, tau, budget, scenario.rounds, scenario.shares)
     left, right = st.columns(2, gap="large")
@@ -249,7 +238,7 @@ def show_budget() -> None:
 def take_shares() -> None:
     text = st.session_state["temperature:shares"]
     if not text.strip():
-        change(shares=None)
+        state.replace(shares=None)
         return
     try:
         given = shares.parse(text)
@@ -257,7 +246,7 @@ def take_shares() -> None:
         state.notify(str(error))
         return
     # As many rounds as shares: who types three numbers wants three rounds.
-    change(rounds=len(given), shares=None if shares.pattern(given) == "equal" else given)
+    state.replace(rounds=len(given), shares=None if shares.pattern(given) == "equal" else given)
 
 
 # ------------------------------------------------------------------ matched noise
