@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -275,10 +274,6 @@ def axis_controls() -> None:
         st.selectbox(label, names, key=key_of(axis), on_change=unless_gone(choose_axis), args=told)
 
 
-# A field's label is read as Markdown; the notice that refuses a number, which begins with it, is not.
-_READ_AS_WRITTEN = SimpleNamespace(number_input=lambda label, **options: st.number_input(words.plain(label), **options))
-
-
 def value_control(label: str, name: str, key: str, code: int, then: Callable[[int], None]) -> None:
     """Shows a value of an attribute, in its own units, and tells ``then`` the code of another that is chosen."""
     attribute, values = domain[name], domain[name].values
@@ -302,7 +297,7 @@ def value_control(label: str, name: str, key: str, code: int, then: Callable[[in
         number: Callable[[Any], Any] = int if whole else float
         st.session_state[key] = number(values[code])
         number_field(
-            label, _READ_AS_WRITTEN, key=key, on_change=unless_gone(typed), min_value=number(attribute.low),
+            words.plain(label), name=label, key=key, on_change=unless_gone(typed), min_value=number(attribute.low),
             max_value=number(attribute.high), step=number(attribute.step),
         )  # fmt: skip
     else:

@@ -33,12 +33,13 @@ def show_chart(place: Any, chart: Any, finding: str) -> None:
     place.altair_chart(_Unchecked(chart), alt=finding)
 
 
-def number_field(label: str, place: Any = st, **options: Any) -> Any:
+def number_field(label: str, place: Any = st, name: str | None = None, **options: Any) -> Any:
     """A number input over a value in session state, under its ``key``; None while the user has emptied it.
 
     Streamlit's own gives the least number it takes when it is emptied: a temperature of 1e-6, say, asked for by nobody.
     It also keeps a number beyond its limits to itself and shows it from then on, whatever the value becomes; here such
     a number is refused with a notice, and the field shows the value again.
+    ``name`` is how that notice calls it, which is not read as Markdown as the label is: the label itself by default.
     Without a ``step`` it steps by a tenth of the leading digit's unit, which suits 1e-9 as well as 1e3.
     """
     key = options["key"]
@@ -49,7 +50,7 @@ def number_field(label: str, place: Any = st, **options: Any) -> Any:
         given = st.session_state[key]
         if given is not None and not low <= given <= high:
             limit = f"small; the least is {low:g}" if given < low else f"large; the most is {high:g}"
-            state.notify(f"{label}: {given:g} is too {limit}.")
+            state.notify(f"{name or label}: {given:g} is too {limit}.")
         elif then is not None:
             then(*args)
 
