@@ -162,8 +162,9 @@ def follow_url() -> None:
 
 def _address(now: Scenario) -> str:
     """What the URL says of a scenario: its link, or the name under which this session alone keeps a long one."""
-    if has_link(now):
-        return link(now)
+    said = link(now)
+    if said is not None:
+        return said
     name = _KEPT_NAME + hashlib.sha256(share.to_link(now).encode("ascii")).hexdigest()[:16]
     kept = st.session_state.setdefault(_KEPT, {})
     kept[name] = kept.pop(name, now)
@@ -188,17 +189,17 @@ def _follow(asked: str) -> None:
         notify(f"The link could not be opened: {error}")
 
 
-def link(now: Scenario) -> str:
-    """The query parameter ``s`` that brings a scenario back: a sample's name, or all of it.
+def link(now: Scenario) -> str | None:
+    """The query parameter ``s`` that brings a scenario back: a sample's name, or all of it; None if it is too long.
 
-    Empty for the first sample, which an address without parameters opens, and for a scenario too long for a link.
+    Empty for the first sample, which an address without parameters opens.
     """
     if now.data in bf.samples() and now == ready_scenario(now.data):
         return "" if now.data == FIRST_SAMPLE else now.data
     packed = share.to_link(now)
-    return packed if len(packed) <= share.LONGEST else ""
+    return packed if len(packed) <= share.LONGEST else None
 
 
 def has_link(now: Scenario) -> bool:
     """Whether the URL can hold the scenario; one that cannot must be saved as a file."""
-    return bool(link(now)) or now == ready_scenario(FIRST_SAMPLE)
+    return link(now) is not None
