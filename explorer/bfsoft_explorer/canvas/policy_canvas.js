@@ -1426,6 +1426,7 @@ class Canvas {
     const { attribute, weights } = this.data;
     const linear = (min, max) => ({ fraction: (x) => (x - min) / (max - min || 1), value: (at) => min + at * (max - min) });
     const numeric = attribute.kind === "numeric";
+    const told = { oncommit: () => this.commit(), onrefuse: (why) => this.say(why) };
     this.sliders = [];
     const span = spanOf(attribute);
     if (attribute.kind !== "categorical" && span > 0) {
@@ -1440,8 +1441,7 @@ class Canvas {
           this.changeMode("threshold");
           this.refresh();
         },
-        oncommit: () => this.commit(),
-        onrefuse: (why) => this.say(why),
+        ...told,
       });
       this.sliders.push(this.theta);
     } else {
@@ -1458,8 +1458,7 @@ class Canvas {
         this.tau = x;
         this.refresh(false);
       },
-      oncommit: () => this.commit(),
-      onrefuse: (why) => this.say(why),
+      ...told,
     });
     this.sliders.push(this.tauSlider);
     this.weightSlider = null;
@@ -1472,8 +1471,7 @@ class Canvas {
           this.weights = this.reweighted(Number(x.toPrecision(6)));
           this.refresh(false);
         },
-        oncommit: () => this.commit(),
-        onrefuse: (why) => this.say(why),
+        ...told,
       });
       this.weightSlider.value = (at) => Number(at.toFixed(3));
       this.sliders.push(this.weightSlider);
