@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import math
 import sys
-import textwrap
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
@@ -32,9 +31,9 @@ MOST_BINS = 99
 # The matrices of more values than this would take seconds and gigabytes; a page says so instead.
 MOST_VALUES = 2_000
 _LABELLED = 12
-# Characters of a title, of the line below it, of a row's and of a column's name, and pixels of a legend: what fits
-# where a chart is 320 pixels wide, as on a phone. A chart does not know how wide the page will draw it.
-_TITLE_WIDTH, _DETAIL_WIDTH, _ROW, _COLUMN, _LEGEND = 40, 48, 18, 14, 210
+# Characters of a title, of a row's and of a column's name, and pixels of a legend: what fits where a chart is
+# 320 pixels wide, as on a phone. A chart does not know how wide the page will draw it.
+_TITLE_WIDTH, _ROW, _COLUMN, _LEGEND = 40, 18, 14, 210
 # Characters of a name within a sentence.
 _NAMED = 28
 # Pixels of a line of a title, of the matrix, and of a row of it: a cell alone is no taller, names do not overlap.
@@ -221,13 +220,11 @@ def _ignored(policy: Policy, attribute: str) -> bool:
 
 
 def _heading(finding: str, detail: str) -> alt.TitleParams:
-    heading = title(finding, "", _TITLE_WIDTH)
-    heading["subtitle"] = textwrap.wrap(detail, _DETAIL_WIDTH)
-    return heading
+    return title(finding, detail, _TITLE_WIDTH)
 
 
 def _lines_of(heading: alt.TitleParams) -> int:
-    return len(heading["subtitle"]) + (1 if isinstance(heading["text"], str) else len(heading["text"]))
+    return sum(1 if isinstance(heading[part], str) else len(heading[part]) for part in ("text", "subtitle"))
 
 
 def protection_map(
