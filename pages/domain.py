@@ -32,8 +32,7 @@ def read_public() -> None:
         frame.columns = pd.Index([each.column for each in guesses])
         st.session_state[GUESSED] = (upload.name, frame, guesses)
     except BFSoftError as error:
-        said = f"{upload.name}: {str(error).removeprefix(f'{upload.name}: ')}"
-        st.error(words.plain(said), icon=":material/error:")
+        st.error(words.plain(words.of_file(upload.name, error)), icon=":material/error:")
 
 
 def take_guesses(chosen: list[Guess], frame: pd.DataFrame | None) -> None:

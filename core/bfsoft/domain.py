@@ -149,7 +149,7 @@ class Numeric:
         if count.denominator != 1:
             raise DomainError(
                 f"attribute {self.name!r}: high {said['high']} is not low {said['low']} plus whole steps of "
-                f"{said['step']}; the last grid value below it is {short(_plain(low + int(count) * step))}"
+                f"{said['step']}; the last grid value below it is {short(written_out(low + int(count) * step))}"
             )
         if count >= _TOO_MANY:
             values = f"{int(count) + 1:,}" if count < 10**15 else f"about 1e{math.floor(math.log10(int(count)))}"
@@ -241,10 +241,6 @@ def as_floats(column: pd.Series) -> np.ndarray:
     except OverflowError:  # whole numbers of Python's own, which have no largest one
         largest = sys.float_info.max
         return as_floats(column.map(lambda cell: math.inf if isinstance(cell, int) and abs(cell) > largest else cell))
-
-
-def _plain(number: Fraction) -> float:
-    return written_out(int(number)) if number.denominator == 1 else float(number)
 
 
 def _looked_up(exact: Mapping[Any, int], cell: Any) -> int:

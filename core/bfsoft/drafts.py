@@ -368,8 +368,7 @@ def _no_number(text: str) -> str:
 
 def _decimal(number: Fraction) -> str:
     """The shortest text that means exactly this number: 0.2, 17, 1e300, or 1/3."""
-    whole = number.denominator == 1
-    written = repr(written_out(number.numerator) if whole else float(number)).replace("e+", "e")
+    written = repr(written_out(number)).replace("e+", "e")
     return written if Fraction(written) == number else str(number)
 
 

@@ -99,7 +99,7 @@ def _column(name: str, column: pd.Series, named: bool) -> Guess:
     counts = name == COUNT and whole and distinct[0] >= 0
     if len(distinct) <= 2 and not counts:
         reason = "one value only" if len(distinct) == 1 else "2 different values"
-        labels = Categorical(name, [_plain(value) for value in distinct])
+        labels = Categorical(name, [written_out(rational(float(value))) for value in distinct])
         return Guess(name, labels, reason, tuple(notes), included=len(distinct) == 2)
     try:
         grid, found = _numbers(name, distinct)
@@ -133,7 +133,7 @@ def _numbers(name: str, distinct: np.ndarray) -> tuple[Numeric, list[str]]:
             )
         notes.append(f"many different numbers: rounded to steps of {_text(step)}; numbers in between need rounding")
     notes.append(f"bounds {_text(low)} and {_text(high)} come from this table; widen them to what is possible at all")
-    return Numeric(name, _plain(low), _plain(high), _plain(step or Fraction(1))), notes
+    return Numeric(name, written_out(low), written_out(high), written_out(step or Fraction(1))), notes
 
 
 def _step(distinct: np.ndarray) -> Fraction | None:
@@ -258,11 +258,5 @@ def _dates(cells: pd.Series) -> bool:
     return cells.dtype == object and isinstance(cells.iloc[0], kinds)
 
 
-def _plain(number: Any) -> float:
-    """A Python int where the number is whole and within 64 bits, else a float."""
-    exact = rational(float(number)) if not isinstance(number, Fraction) else number
-    return written_out(int(exact)) if exact.denominator == 1 else float(exact)
-
-
 def _text(number: Fraction) -> str:
-    return short(_plain(number))
+    return short(written_out(number))

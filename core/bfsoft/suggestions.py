@@ -17,7 +17,7 @@ from .domain import Categorical, Domain, Hierarchical, rational
 from .policy import Blocks, Complete, Edges, Policy, Rule, Threshold
 from .sensitivity import equal_noise, sensitivity_bound
 from .votes import Vote
-from .wording import number
+from .wording import listed, number
 
 # A change that saves less of the noise than this is not worth a reader's time.
 _WORTH = 0.02
@@ -123,7 +123,7 @@ def _cheaper(policy: Policy) -> Iterator[tuple[str, list[str], str, str, Policy]
         together = policy
         for name in setters:
             together = together.with_rule(name, None)
-        said = _listed(setters)
+        said = listed(setters)
         yield "remove", setters, f"Take {said} out of the policy", f"{said} are then not protected at all", together
     if policy.participation:
         yield (
@@ -169,7 +169,7 @@ def _split(policy: Policy, name: str) -> Iterator[_Move]:
             cuts.append(attribute.values[parts[1][0]])
         else:
             blocks.append([*block])
-    said = _listed([str(cut) for cut in cuts])
+    said = listed([str(cut) for cut in cuts])
     yield (
         f"Cut the widest block of {name} at {said}", f"the policy then shows on which side of {said} a person is",
         policy.with_rule(name, Blocks(blocks)),
@@ -349,7 +349,3 @@ def _theta(attribute: Any, steps: int) -> float:
     unit = rational(attribute.step) if attribute.kind == "numeric" else Fraction(1)
     theta = unit * steps
     return int(theta) if theta.denominator == 1 else float(theta)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -19,6 +20,15 @@ def counted(count: int, noun: str) -> str:
     ('1 row', '1,200 rows')
     """
     return f"{count:,} {noun if count == 1 else noun + 's'}"
+
+
+def listed(names: Sequence[str]) -> str:
+    """Names in a row, at least one of them.
+
+    >>> listed(["a"]), listed(["a", "b", "c"])
+    ('a', 'a, b and c')
+    """
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def number(value: float, digits: int = 3) -> str:
@@ -52,10 +62,12 @@ def short(value: Any) -> str:
         return f"a whole number of about {math.ceil(int(value).bit_length() * math.log10(2))} digits"
 
 
-def written_out(number: int) -> float:
-    """A whole number as it is, but as a float, whose text is short, beyond 64 bits. Raises OverflowError past a float.
+def written_out(number: Fraction | int) -> float:
+    """A number as it is written: an int where it is whole and within 64 bits, else the float, whose text is short.
 
-    >>> written_out(2**62), written_out(10**300)
-    (4611686018427387904, 1e+300)
+    Raises OverflowError past a float.
+
+    >>> written_out(2**62), written_out(10**300), written_out(Fraction(1, 4))
+    (4611686018427387904, 1e+300, 0.25)
     """
-    return number if abs(number) < _LARGEST_WRITTEN else float(number)
+    return int(number) if number.denominator == 1 and -_LARGEST_WRITTEN < number < _LARGEST_WRITTEN else float(number)

@@ -69,4 +69,4 @@ def _bring(upload_key: str, clip_key: str, by_file: bool) -> None:
         frame = bf.read_table(upload, domain)
         state.keep_table(bf.Records.of_frame(domain, frame, "clip" if st.session_state.get(clip_key) else "error"))
     except BFSoftError as error:
-        state.notify(f"{upload.name}: {str(error).removeprefix(f'{upload.name}: ')}")
+        state.notify(words.of_file(upload.name, error))

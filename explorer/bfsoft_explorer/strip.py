@@ -165,4 +165,4 @@ def _read_file() -> None:
     except UnicodeDecodeError:
         st.session_state[_FAULT] = f"{upload.name} is not UTF-8 text; a scenario file is YAML saved as UTF-8."
     except BFSoftError as error:
-        st.session_state[_FAULT] = f"{upload.name}: {error}"
+        st.session_state[_FAULT] = words.of_file(upload.name, error)

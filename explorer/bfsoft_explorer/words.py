@@ -11,6 +11,7 @@ from bfsoft.privacy import noise_scale
 from bfsoft.suggestions import Suggestion
 from bfsoft.votes import SoftVote
 from bfsoft.wording import counted as counted
+from bfsoft.wording import listed
 from bfsoft.wording import number as number
 
 _MOST_NAMED = 6
@@ -21,6 +22,11 @@ _BLUNT, _ALL = 0.1, 0.9995
 def plain(text: str) -> str:
     """Text of the user's own making for a place that reads Markdown: shown as it is, never as markup."""
     return "".join(f"\\{letter}" if letter in "\\`*_{}[]()<>#+-.!|~$:" else letter for letter in text)
+
+
+def of_file(name: str, error: Exception) -> str:
+    """What is wrong with a file that a user brought; the error may name it itself."""
+    return f"{name}: {str(error).removeprefix(f'{name}: ')}"
 
 
 def edge(widest: Edge) -> str:
@@ -166,10 +172,10 @@ def _flat_at_full_weight(policy: Policy, vote: SoftVote, flat: list[str]) -> str
 
 def _together(names: list[str]) -> str:
     """Names in a row, the first few of many: ``a, b and c``."""
-    listed = [plain(name) for name in names[:_MOST_NAMED]]
-    if len(listed) < len(names):
-        listed.append(f"{len(names) - len(listed)} more")
-    return " and ".join([", ".join(listed[:-1]), listed[-1]]).removeprefix(" and ")
+    shown = [plain(name) for name in names[:_MOST_NAMED]]
+    if len(shown) < len(names):
+        shown.append(f"{len(names) - len(shown)} more")
+    return listed(shown)
 
 
 def suggestion(given: Suggestion, policy: Policy, vote: SoftVote) -> str:

@@ -25,6 +25,7 @@ from bfsoft.temperature import (
     reaches,
     round_noise,
 )
+from bfsoft.wording import listed
 
 from .. import words
 from .style import CALM, COLOURS, QUIET, SIGNAL, by_round, by_source, title
@@ -80,10 +81,6 @@ def votes_of(count: float, digits: int = 3) -> str:
     """An amount of votes as people say it: ``1 vote``, ``63.6 votes``."""
     said = words.number(count, digits)
     return f"{said} vote" if said == "1" else f"{said} votes"
-
-
-def _joined(parts: Sequence[str]) -> str:
-    return " and ".join(filter(None, [", ".join(parts[:-1]), parts[-1]]))
 
 
 def without_noise(policy: Policy, tau: float) -> str:
@@ -415,7 +412,7 @@ def _in_rounds(numbers: np.ndarray) -> str:
     """``in round 2``, ``in rounds 1 and 3``, or how many where they are too many to name."""
     if len(numbers) > 3:
         return f"in {len(numbers):,} rounds"
-    return f"in round{'s' if len(numbers) > 1 else ''} {_joined([f'{number:,}' for number in numbers])}"
+    return f"in round{'s' if len(numbers) > 1 else ''} {listed([f'{number:,}' for number in numbers])}"
 
 
 def rounds_chart(
